@@ -21,7 +21,7 @@ constexpr char kSettings[] = "mpc.settings";
 // and collectives. The others are its own affair.
 constexpr std::string_view kAgreed[] = {"message.", "nbc.", "net.", "mpi."};
 
-constexpr size_t kHeadWords = 10;
+constexpr size_t kHeadWords = 11;
 
 void append(std::vector<int32_t>& words, uint64_t value) {
   words.push_back(static_cast<int32_t>(value >> 32));
@@ -69,6 +69,8 @@ wireup::Bytes encode(const Card& card) {
   words.push_back(static_cast<int32_t>(fnv_of(version_text())));
   append(words, card.host);
   words.push_back(card.cores);
+  words.push_back(static_cast<int32_t>(card.builds.size()));
+  for (const uint64_t build : card.builds) append(words, build);
   words.insert(words.end(), card.workers.begin(), card.workers.end());
   const auto bytes = std::as_bytes(std::span(words));
   return {bytes.begin(), bytes.end()};
@@ -90,7 +92,12 @@ Result<Card> decode(const wireup::Bytes& bytes) {
   card.settings = joined(words[4], words[5]);
   card.host = joined(words[7], words[8]);
   card.cores = words[9];
-  card.workers.assign(words.begin() + kHeadWords, words.end());
+  const auto builds = static_cast<size_t>(std::max(words[10], 0));
+  if (builds > (words.size() - kHeadWords) / 2) return foreign;
+  auto at = words.begin() + kHeadWords;
+  for (size_t i = 0; i < builds; ++i, at += 2)
+    card.builds.push_back(joined(at[0], at[1]));
+  card.workers.assign(at, words.end());
   if (card.local.size() < 0 ||
       card.workers.size() != static_cast<size_t>(card.local.size()))
     return foreign;
@@ -123,6 +130,26 @@ int cores_of(const std::vector<Card>& cards) {
   int cores = 0;
   for (const auto& [host, count] : of_host) cores += count;
   return cores;
+}
+
+std::string other_build(const std::vector<Card>& cards,
+                        const std::vector<std::string>& names) {
+  for (size_t what = 0; what < names.size(); ++what) {
+    const auto build_in = [what](const Card& card) {
+      return what < card.builds.size() ? card.builds[what] : 0;
+    };
+    const auto other = std::ranges::find_if(cards, [&](const Card& card) {
+      return build_in(cards[0]) != 0 && build_in(card) != 0 &&
+             build_in(card) != build_in(cards[0]);
+    });
+    if (other == cards.end()) continue;
+    return fmt::format(
+        "{}: process {} (ranks {}-{}) runs another build of it than process 0; is the "
+        "same one "
+        "on all hosts?",
+        names[what], other - cards.begin(), other->local.first, other->local.end - 1);
+  }
+  return "";
 }
 
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine) {

@@ -28,6 +28,9 @@ struct Card {
   uint64_t host = 0;         // host_identity()
   uint64_t settings = 0;     // fnv_of(settings_text())
   std::vector<int> workers;  // of each local rank
+  // build_of() the library, then of each program of the job; 0: not known here. The same number of
+  // them in all processes.
+  std::vector<uint64_t> builds;
 };
 
 wireup::Bytes encode(const Card& card);
@@ -43,6 +46,11 @@ using wireup::host_identity;
 
 // The cores of all hosts; processes of one host may use the same ones.
 int cores_of(const std::vector<Card>& cards);
+
+// A sentence about the first of these things, named as in `builds`, of which a process has another build
+// than process 0; "": there is none.
+std::string other_build(const std::vector<Card>& cards,
+                        const std::vector<std::string>& names);
 
 // Waits for all processes. Errors: kArg: they do not fit together, and why; kSystem.
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine);

@@ -8,13 +8,16 @@
 #include <cstdlib>
 
 #include "base/fnv.h"
+#include "base/log.h"
 #include "base/service_thread.h"
 #include "base/settings.h"
+#include "runtime/job/build_id.h"
 #include "runtime/job/card.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/hosted_process.h"
+#include "runtime/job/leaving.h"
 #include "runtime/job/losses.h"
 #include "runtime/job/report.h"
 #include "runtime/job/universe.h"
@@ -87,8 +90,12 @@ Result<> HostedJob::meet_others() {
   mine.host = host_identity();
   mine.settings = fnv_of(settings_text());
   mine.workers = {own_core(mine.application_workers)};
+  mine.builds = {build_of_this_library()};  // each rank may have a program of its own
   auto cards = exchange_cards(*wireup_, mine);
   MPC_TRY(cards);
+  if (const std::string other = other_build(*cards, {"libmpi_abi.so.1"});
+      !other.empty() && wireup_->index() == 0)
+    log::warn("{}", other);
   std::vector<uint64_t> hosts;
   for (const Card& card : *cards) hosts.push_back(card.host);
   const HostMap map(hosts);
@@ -188,7 +195,7 @@ void HostedJob::leave_together() {
   is_leaving_.store(true, std::memory_order_seq_cst);  // obey() reads it
   hooks::run_rank_end(rank_);
   rank_.phase.store(kEnded, std::memory_order_release);
-  wireup_->leave();
+  leave_network(*wireup_, *scheduler_);
   wireup_->tell(wireup::Report::kFinished, 0, {});
   wireup_->finalize();
   hooks::run_job_over(*this);

@@ -8,14 +8,18 @@
 
 #include "base/check.h"
 #include "base/fnv.h"
+#include "base/log.h"
 #include "base/settings.h"
+#include "runtime/job/build_id.h"
 #include "runtime/job/card.h"
 #include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/host_map.h"
+#include "runtime/job/leaving.h"
 #include "runtime/job/losses.h"
 #include "runtime/job/node_job.h"
+#include "runtime/job/program_files.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
 #include "runtime/job/universe.h"
@@ -129,8 +133,18 @@ Result<> NodeJob::tell_others() {
   mine.host = host_identity();
   mine.settings = fnv_of(settings_text());
   mine.workers = worker_of_;
+  std::vector<std::string> names = {"libmpi_abi.so.1"};
+  mine.builds = {build_of_this_library()};
+  for (const AppSpec& app : spec_.apps) {
+    const auto path = find_program(app.program);
+    names.push_back(app.program);
+    mine.builds.push_back(path ? build_of(*path) : 0);
+  }
   auto cards = exchange_cards(*wireup_, mine);
   MPC_TRY(cards);
+  if (const std::string other = other_build(*cards, names);
+      !other.empty() && wireup_->index() == 0)
+    log::warn("{}", other);
   std::vector<uint64_t> hosts;
   for (const Card& card : *cards) hosts.push_back(card.host);
   set_host_map(HostMap(hosts));
@@ -211,7 +225,7 @@ void NodeJob::say_last_words() {
 void NodeJob::leave_together() {
   if (wireup_->is_alone() && !wireup_->has_launcher()) return;
   is_leaving_.store(true, std::memory_order_seq_cst);  // obey() reads it
-  wireup_->leave();
+  leave_network(*wireup_, *scheduler_);
   wireup_->tell(wireup::Report::kFinished, 0, {});
   wireup_->finalize();
 }

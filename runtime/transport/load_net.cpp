@@ -61,7 +61,7 @@ std::string piece_bytes(size_t eager_bytes) {
 // The user's own values stay; ranks see none of this.
 class Environment {
  public:
-  Environment(size_t eager_bytes, const std::string& interfaces) {
+  Environment(size_t eager_bytes, const std::string& interfaces, bool has_own_copies) {
     const std::string piece = piece_bytes(eager_bytes);
     for (const char* name : {"UCX_POSIX_SEG_SIZE", "UCX_SYSV_SEG_SIZE",
                              "UCX_SELF_SEG_SIZE", "UCX_TCP_TX_SEG_SIZE"})
@@ -69,6 +69,7 @@ class Environment {
     set("UCX_HANDLE_ERRORS", "none");  // runtime/job/crash.h handles crashes
     set("UCX_ERROR_SIGNALS", "");
     set("UCX_DEBUG_SIGNO", "0");
+    if (has_own_copies) leave_out_copies();
     if (has_rdma()) return;
     set("UCX_MEM_EVENTS", "n");
     // UCX would also try interfaces that lead nowhere (docker0 has the same address on all hosts).
@@ -76,17 +77,31 @@ class Environment {
   }
   ~Environment() {
     for (const char* name : ours_) ::unsetenv(name);
+    if (!networks_.empty()) ::setenv(kNetworks, networks_.c_str(), 1);
   }
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 
  private:
+  static constexpr char kNetworks[] = "UCX_TLS";
+
   void set(const char* name, const char* value) {
     if (::getenv(name) != nullptr) return;
     ::setenv(name, value, 1);
     ours_.push_back(name);
   }
+  // UCX copies from memory of other processes if the system lets it read its own. Where it refuses
+  // those of the others (programs that may not be read, prctl(PR_SET_DUMPABLE), a seccomp filter that
+  // comes later), a message fails. HostNet asks first, and for what it is refused it needs another way.
+  void leave_out_copies() {
+    const char* const chosen = ::getenv(kNetworks);
+    if (chosen == nullptr) return set(kNetworks, "^cma");
+    if (chosen[0] != '^') return;  // the user names what to use
+    networks_ = chosen;
+    ::setenv(kNetworks, (networks_ + ",cma").c_str(), 1);
+  }
   std::vector<const char*> ours_;
+  std::string networks_;  // the user's; empty: unchanged
 };
 
 std::string library_path() {
@@ -123,7 +138,9 @@ bool uses_host_segment() noexcept { return host_segment_setting.get(); }
 Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   const std::string path = library_path();
   if (::access(path.c_str(), F_OK) != 0) return missing(path);
-  const Environment environment(config.eager_bytes, config.interfaces);
+  const bool has_segment = host_segment_setting.get() && config.processes > 1;
+  const Environment environment(config.eager_bytes, config.interfaces,
+                                has_segment && host_copies_setting.get());
   const WithoutSignals during;
   // Never unloaded: its threads may run until the end of the process.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -135,7 +152,7 @@ Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   if (module == nullptr)
     return {Errc::kSystem, "cannot open the network between processes: " + problem};
   auto shielded = make_shielded_net(std::move(module));
-  if (!host_segment_setting.get() || config.processes == 1) return shielded;
+  if (!has_segment) return shielded;
   return std::unique_ptr<NetModule>(std::make_unique<host::HostNet>(
       config, std::move(shielded), host_copies_setting.get()));
 }

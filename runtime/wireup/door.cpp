@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/poll_files.h"
 #include "base/service_thread.h"
 #include "runtime/wireup/tcp.h"
 
@@ -82,13 +83,15 @@ void* Door::thread_main(void* self) { static_cast<Door*>(self)->run(); }
 void Door::run() {
   std::vector<pollfd> all;
   for (;;) {
-    all.assign(1, {listener_, POLLIN, 0});
+    const Deadline rests_until_ns = acceptor_.rests_until_ns();
+    all.assign(1, {rests_until_ns == 0 ? listener_ : -1, POLLIN, 0});
     Deadline first = 0;
     for (const Visitor& each : visitors_) {
       all.push_back({each.fd, POLLIN, 0});
       if (each.end_ns != 0 && (first == 0 || each.end_ns < first)) first = each.end_ns;
     }
-    if (::poll(all.data(), all.size(), ms_to_first({first})) < 0) continue;
+    const int ready = poll_files(all, ms_to_first({first, rests_until_ns}));
+    if (ready < 0) continue;
     size_t index = 1;
     const uint64_t now = now_ns();
     for (auto each = visitors_.begin(); each != visitors_.end(); ++index) {
@@ -97,6 +100,7 @@ void Door::run() {
           !is_late && (all[index].revents == 0 || hear(*each)) && each->fd >= 0;
       each = stays ? std::next(each) : drop(each);
     }
+    acceptor_.has_rested(now);
     if (all[0].revents != 0) accept();
   }
 }
@@ -109,7 +113,7 @@ Door::Visitors::iterator Door::drop(Visitors::iterator visitor) {
 }
 
 void Door::accept() {
-  const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  const int fd = acceptor_.accept(listener_, SOCK_NONBLOCK);
   if (fd < 0) return;
   const auto is_stranger = [](const Visitor& each) { return each.end_ns != 0; };
   if (static_cast<size_t>(std::ranges::count_if(visitors_, is_stranger)) >=

@@ -27,6 +27,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/acceptor.h"
 #include "base/result.h"
 #include "runtime/wireup/door_words.h"
 #include "runtime/wireup/lobby_folder.h"
@@ -79,8 +80,9 @@ class Door {
 
   DoorAddress address_;
   int listener_ = -1;
-  Visitors visitors_;                   // the thread's own
-  std::shared_ptr<LobbyFolder> lobby_;  // the same
+  Acceptor acceptor_{"a process of another host"};  // the thread's own
+  Visitors visitors_;                               // the thread's own
+  std::shared_ptr<LobbyFolder> lobby_;              // the same
   std::mutex mutex_;
   std::string folder_;  // under the mutex
   Talk talk_;           // the same

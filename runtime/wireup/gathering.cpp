@@ -6,7 +6,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/poll_files.h"
 
 namespace mpc::wireup {
 namespace {
@@ -251,15 +251,15 @@ bool Gathering::let_in(Visitor& visitor, std::vector<Member>& members) const {
   return true;
 }
 
-// Number of processes admitted meanwhile. Errors: kSystem.
-Result<int> Gathering::admit_some(std::list<Visitor>& visitors,
-                                  std::vector<Member>& members, Deadline end_ns) const {
-  std::vector<pollfd> wanted = {{listener_, POLLIN, 0}};
+// Number of processes admitted meanwhile.
+int Gathering::admit_some(std::list<Visitor>& visitors, std::vector<Member>& members,
+                          Deadline end_ns) {
+  const Deadline rests_until_ns = acceptor_.rests_until_ns();
+  std::vector<pollfd> wanted = {{rests_until_ns == 0 ? listener_ : -1, POLLIN, 0}};
   for (const Visitor& visitor : visitors) wanted.push_back({visitor.socket, POLLIN, 0});
   // The first visitor is the first whose time is over.
   const Deadline next_ns = visitors.empty() ? 0 : visitors.front().end_ns;
-  if (::poll(wanted.data(), wanted.size(), ms_to_first({end_ns, next_ns})) < 0)
-    return 0;
+  if (poll_files(wanted, ms_to_first({end_ns, next_ns, rests_until_ns})) < 0) return 0;
   int came = 0;
   auto event = wanted.begin() + 1;
   const uint64_t now = now_ns();
@@ -269,9 +269,9 @@ Result<int> Gathering::admit_some(std::list<Visitor>& visitors,
     if (!stays && let_in(*visitor, members)) ++came;
     visitor = stays ? std::next(visitor) : visitors.erase(visitor);
   }
+  acceptor_.has_rested(now);
   if (wanted[0].revents == 0) return came;
-  const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (socket < 0 && errno != EINTR && errno != ECONNABORTED) return failed("accept");
+  const int socket = acceptor_.accept(listener_);
   if (socket < 0) return came;
   if (visitors.size() >= kMostVisitors) {
     ::close(visitors.front().socket);
@@ -299,9 +299,7 @@ Result<std::vector<Member>> Gathering::admit(int processes, int* own) {
                      " has not come to process 0")
                         .c_str());
     }
-    const auto came = admit_some(visitors, members, end_ns);
-    MPC_TRY(came);
-    missing -= *came;
+    missing -= admit_some(visitors, members, end_ns);
   }
   for (const Visitor& visitor : visitors) ::close(visitor.socket);
   ::close(listener_);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/acceptor.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "runtime/wireup/modex.h"
@@ -47,10 +48,11 @@ class Gathering {
   using Token = std::array<unsigned char, 16>;
   struct Visitor;
   bool let_in(Visitor& visitor, std::vector<Member>& members) const;
-  Result<int> admit_some(std::list<Visitor>& visitors, std::vector<Member>& members,
-                         Deadline end_ns) const;
+  int admit_some(std::list<Visitor>& visitors, std::vector<Member>& members,
+                 Deadline end_ns);
 
   int listener_ = -1;
+  Acceptor acceptor_{"a process of the job"};
   uint16_t port_ = 0;
   Token token_{};
   std::vector<std::string> addresses_;  // numbers, not names

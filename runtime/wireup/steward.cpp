@@ -1,6 +1,5 @@
 #include "runtime/wireup/steward.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/poll_files.h"
 #include "base/service_thread.h"
 
 namespace mpc::wireup {
@@ -74,7 +74,7 @@ void Steward::look(int timeout_ms) {
   std::vector<pollfd> wanted;
   for (const Process& process : processes_)  // poll() skips negative descriptors
     wanted.push_back({process.is_there ? process.member.socket : -1, POLLIN, 0});
-  if (::poll(wanted.data(), wanted.size(), timeout_ms) <= 0) return;
+  if (poll_files(wanted, timeout_ms) <= 0) return;
   for (size_t i = 0; i < processes_.size(); ++i)
     if (wanted[i].revents != 0) read_from(i);
 }

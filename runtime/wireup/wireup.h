@@ -53,7 +53,7 @@ class Wireup {
   virtual Result<> exchange() = 0;
   // Errors: kSystem, also if there is no such key.
   virtual Result<Bytes> get(int process, std::string_view key) = 0;
-  // Waits until all have called this, while other threads of the process keep the network moving. A
+  // Waits until all have called this, as often, while other threads of the process keep the network moving. A
   // failure is also an end: then the launcher ends the job.
   virtual void leave() noexcept = 0;
   // Does the job continue when a process dies? Then, and only then, there are gates and losses.

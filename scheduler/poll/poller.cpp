@@ -157,6 +157,17 @@ void Poller::remove(EventSource& source) noexcept {
   listener_.set().remove(source.descriptor());
 }
 
+void Poller::remove_all(EventReach reach) noexcept {
+  for (Source& slot : sources_) {
+    EventSource* source = nullptr;
+    {
+      const Locked lock(lock_);
+      if (slot.reach == reach) source = slot.source.load(std::memory_order_relaxed);
+    }
+    if (source != nullptr) remove(*source);
+  }
+}
+
 // ---- looking -------------------------------------------------------------------------------
 
 bool Poller::poll_all(int most_polls) noexcept {

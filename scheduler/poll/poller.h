@@ -55,6 +55,8 @@ class Poller final : private Demand {
   // After it has returned no thread calls the source any more, and its descriptor may be closed.
   // Waits for a poll() that is running. Caller: a kernel thread, not from poll().
   void remove(EventSource& source) noexcept;
+  // Removes all of them: what still comes from there is not looked at. Caller: as remove().
+  void remove_all(EventReach reach) noexcept;
 
   Demand& demand() noexcept { return *this; }
   // From now on demand is counted: while there is none no rank is interrupted. Ownership: the

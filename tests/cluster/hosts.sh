@@ -4,7 +4,7 @@
 # its own; the network of this machine is untouched.
 #
 #   hosts.sh check             can that be done here? Says what is missing.
-#   hosts.sh up DIR N          hosts h1 .. hN; what they need to know lies in DIR
+#   hosts.sh up DIR N [6]      hosts h1 .. hN; what they need to know lies in DIR; 6: with IPv6 only
 #   hosts.sh exec DIR hK CMD   runs a command there
 #   hosts.sh link DIR hK up|down   plugs its cable in or out
 #   hosts.sh ps DIR hK         its processes
@@ -13,7 +13,7 @@
 # A host lives as long as its first process, whose number is in DIR/hK: the kernel ends all others.
 set -eu
 
-network=10.231.77  # only seen from inside
+network=10.231.77. network6=fd77::  # only seen from inside
 self=$(readlink -f "$0")
 
 fail() { echo "hosts.sh: $*" >&2; exit 1; }
@@ -104,12 +104,13 @@ settle() {  # DIR NAME
   /usr/sbin/sshd -f "$1/sshd_config"
 }
 
-up() {  # DIR N
-  dir=$1 count=$2
+up() {  # DIR N [6]
+  dir=$1 count=$2 bits=24
+  [ "${3:-4}" = 4 ] || network=$network6 bits="64 nodad"
   mkdir -p "$dir"
   make_keys "$dir"
-  { echo "127.0.0.1 localhost"
-    for i in $(seq "$count"); do echo "$network.$i h$i"; done; } >"$dir/hosts"
+  { echo "127.0.0.1 localhost"; echo "::1 localhost"
+    for i in $(seq "$count"); do echo "$network$i h$i"; done; } >"$dir/hosts"
   hold "$dir/bridge" --net
   bridge="nsenter --target $(cat "$dir/bridge") --net"
   $bridge ip link add br0 type bridge
@@ -121,7 +122,8 @@ up() {  # DIR N
     $bridge ip link set "v$i" master br0 up
     in="nsenter --target $pid --net"
     $in ip link set lo up
-    $in ip addr add "$network.$i/24" dev eth0
+    # shellcheck disable=SC2086
+    $in ip addr add "$network$i"/$bits dev eth0
     $in ip link set eth0 up
     # As Docker's: the same address everywhere, and it leads nowhere.
     $in ip link add docker0 type veth peer name docker0p

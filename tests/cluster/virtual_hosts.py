@@ -21,13 +21,13 @@ def why_not():
 class Hosts:
     """Virtual hosts h1 .. hN, as long as it lives."""
 
-    def __init__(self, count):
+    def __init__(self, count, family=""):
         self.folder = tempfile.TemporaryDirectory(prefix="vhosts-")
         self.names = [f"h{i + 1}" for i in range(count)]
         # Beside the system: the programs of tests are in /tmp.
         shared = {"HOSTS_SHARED": Case.shared.folder.name}
         begin = time.monotonic()
-        done = subprocess.run(["sh", SCRIPT, "up", self.path("net"), str(count)],
+        done = subprocess.run(["sh", SCRIPT, "up", self.path("net"), str(count), *family],
                               env={**os.environ, **shared}, capture_output=True, text=True,
                               timeout=60)
         self.up_s = time.monotonic() - begin
@@ -76,13 +76,14 @@ class HostsCase(ClusterCase):
     hosts = None
     missing = ""
     COUNT = 2
+    FAMILY = ""  # "6": the hosts have IPv6 addresses only
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.missing = why_not()
         if not cls.missing:
-            cls.hosts = Hosts(cls.COUNT)
+            cls.hosts = Hosts(cls.COUNT, cls.FAMILY)
 
     @classmethod
     def tearDownClass(cls):

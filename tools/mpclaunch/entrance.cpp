@@ -46,8 +46,8 @@ void Entrance::close() {
 std::string Entrance::addresses() { return wireup::own_addresses(); }
 
 void Entrance::accept() {
-  const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) return;
+  const int fd = acceptor_.accept(listener_, SOCK_NONBLOCK);
+  if (fd < 0) return loop_.rest(listener_, acceptor_.rests_until_ns());
   if (visitors_.size() >= kMostVisitors) drop(visitors_.begin());
   Visitor made;
   made.fd = fd;

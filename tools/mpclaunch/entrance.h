@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/acceptor.h"
 #include "base/result.h"
 #include "tools/mpclaunch/loop.h"
 #include "tools/mpclaunch/secret.h"
@@ -65,6 +66,7 @@ class Entrance {
   Loop& loop_;
   const Entered entered_;
   int listener_ = -1;
+  Acceptor acceptor_{"a daemon of another host"};
   int port_ = 0;
   std::vector<Expected> expected_;
   Visitors visitors_;  // the oldest one first

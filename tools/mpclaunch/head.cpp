@@ -45,7 +45,8 @@ std::string how_it_ended(int wait_status) {
 std::string with_host(const Process& process, int status, std::string text) {
   constexpr std::string_view kBegin = "mpcrun: ", kOfRank = "mpcrun: rank";
   const bool is_of_start = status == job::kExitNotFound || status == job::kExitLaunch ||
-                           status == job::kExitNotExecutable;
+                           status == job::kExitNotExecutable ||
+                           status == job::kExitUsage;
   if (!is_of_start || process.host_name.empty() || !text.starts_with(kBegin) ||
       text.starts_with(kOfRank))
     return text;

@@ -1,12 +1,13 @@
 #include "tools/mpclaunch/loop.h"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+
+#include "base/poll_files.h"
 
 namespace mpc::launch {
 
@@ -17,7 +18,7 @@ Loop::Loop() : wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
 Loop::~Loop() { ::close(wake_); }
 
 void Loop::watch(int fd, Call readable) {
-  watched_[fd] = {std::move(readable), nullptr};
+  watched_[fd] = {std::move(readable), nullptr, 0};
 }
 
 void Loop::watch_last(int fd, Call readable) {
@@ -28,6 +29,11 @@ void Loop::watch_last(int fd, Call readable) {
 void Loop::want_room(int fd, Call writable) {
   const auto found = watched_.find(fd);
   if (found != watched_.end()) found->second.writable = std::move(writable);
+}
+
+void Loop::rest(int fd, Deadline until_ns) {
+  const auto found = watched_.find(fd);
+  if (found != watched_.end()) found->second.rests_until_ns = until_ns;
 }
 
 void Loop::forget(int fd) {
@@ -57,13 +63,18 @@ void Loop::take_posted() {
 
 void Loop::turn(int timeout_ms) {
   std::vector<pollfd> wanted;
-  for (const auto& [fd, watch] : watched_) {
+  for (auto& [fd, watch] : watched_) {
+    if (const int rest_ms = ms_to_first({watch.rests_until_ns}); rest_ms > 0) {
+      timeout_ms = timeout_ms < 0 ? rest_ms : std::min(timeout_ms, rest_ms);
+      continue;
+    }
+    watch.rests_until_ns = 0;
     const int room = watch.writable ? POLLOUT : 0;
     wanted.push_back({fd, static_cast<short>(POLLIN | room), 0});
   }
   const auto is_last = [this](const pollfd& file) { return file.fd == last_; };
   std::stable_partition(wanted.begin(), wanted.end(), std::not_fn(is_last));
-  if (::poll(wanted.data(), wanted.size(), timeout_ms) <= 0) return;
+  if (poll_files(wanted, timeout_ms) <= 0) return;
   // A function that is called may forget files and watch new ones. So each is looked up again, and
   // a copy of the function is called.
   for (const pollfd& file : wanted) {

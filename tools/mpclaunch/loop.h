@@ -11,6 +11,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace mpc::launch {
 
 class Loop {
@@ -29,6 +31,8 @@ class Loop {
   void watch_last(int fd, Call readable);
   // Calls `writable` while there is room; null: no longer. Needs: the file is watched.
   void want_room(int fd, Call writable);
+  // Nothing happens at this file until then; 0: no rest.
+  void rest(int fd, Deadline until_ns);
   // Caller: before it closes the file.
   void forget(int fd);
   // `call` is called in one of the next turns. Caller: any thread.
@@ -39,6 +43,7 @@ class Loop {
  private:
   struct Watch {
     Call readable, writable;
+    Deadline rests_until_ns = 0;
   };
   void take_posted();
 

@@ -146,8 +146,8 @@ void Shim::become_command(int problem) {
 // --- the rank's seat ----------------------------------------------------------------------------
 
 void Shim::admit() {
-  const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (socket < 0) return;
+  const int socket = acceptor_.accept(listener_);
+  if (socket < 0) return loop_.rest(listener_, acceptor_.rests_until_ns());
   ucred peer{};
   socklen_t length = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/acceptor.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "runtime/wireup/record.h"
@@ -65,6 +66,7 @@ class Shim {
   LinePump pump_;
   const int signals_;  // signalfd
   int listener_ = -1;
+  Acceptor acceptor_{"a rank's process"};
   std::string address_;
   Seat seat_ = Seat::kFree;
   int rank_socket_ = -1, rank_pidfd_ = -1;

@@ -1,6 +1,8 @@
 #include "tools/mpcrun/hosted.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,6 +86,20 @@ bool has_label(const job::JobSpec& spec) {
   return std::find(settings.begin(), settings.end(), "job.label=1") != settings.end();
 }
 
+// The launcher names the host, and tells it once if all processes say the same.
+int refuse(int status, const std::string& text) {
+  wireup::RecordHead head{static_cast<int32_t>(wireup::Report::kEnding), status,
+                          static_cast<int32_t>(text.size())};
+  iovec parts[] = {{&head, sizeof head}, {const_cast<char*>(text.data()), text.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  const char* const launcher = std::getenv(wireup::kLauncherVariable);
+  if (launcher == nullptr || ::sendmsg(std::atoi(launcher), &message, MSG_NOSIGNAL) < 0)
+    std::fprintf(stderr, "%s\n", text.c_str());
+  return status;
+}
+
 }  // namespace
 
 std::string fault_of_ranks_per_process(const std::string& text) {
@@ -150,11 +166,10 @@ int become_shim(const Command& command) {
   const char* index = std::getenv("PMIX_RANK");  // each process has one rank
   const int rank = index != nullptr ? std::atoi(index) : 0;
   const job::AppSpec& app = app_of(spec, rank);
-  if (!spec.working_directory.empty() && ::chdir(spec.working_directory.c_str()) != 0) {
-    std::fprintf(stderr, "mpcrun: --wdir %s: %s\n", spec.working_directory.c_str(),
-                 std::strerror(errno));
-    return job::kExitUsage;
-  }
+  if (!spec.working_directory.empty() && ::chdir(spec.working_directory.c_str()) != 0)
+    return refuse(job::kExitUsage,
+                  fmt::format("mpcrun: --wdir {}: {}", spec.working_directory,
+                              std::strerror(errno)));
   prepare_environment(spec, app);
   const std::string path = beside_library(kLauncher);
   std::string own[] = {std::to_string(rank), std::to_string(ranks_of(spec)),
@@ -166,8 +181,8 @@ int become_shim(const Command& command) {
   for (std::string& word : arguments) words.push_back(word.data());
   words.push_back(nullptr);
   ::execv(path.c_str(), words.data());
-  std::fprintf(stderr, "mpcrun: %s: %s\n", path.c_str(), std::strerror(errno));
-  return job::kExitLaunch;
+  return refuse(job::kExitLaunch,
+                fmt::format("mpcrun: {}: {}", path, std::strerror(errno)));
 }
 
 int show_hosted(const Command& command) {

@@ -64,9 +64,21 @@ Result<HostSlots> parse_host(std::string_view word) {
   return host;
 }
 
+// "slots = 4" as "slots=4".
+std::string without_spaces_at_equals(const std::string& line) {
+  std::string out;
+  for (const char c : line) {
+    const bool is_space = std::isspace(static_cast<unsigned char>(c)) != 0;
+    if (is_space && out.ends_with('=')) continue;
+    if (c == '=') out.erase(out.find_last_not_of(" \t") + 1);
+    out += c;
+  }
+  return out;
+}
+
 // A line without its comment: a host and its settings.
 Result<HostSlots> parse_line(const std::string& line) {
-  std::istringstream words(line);
+  std::istringstream words(without_spaces_at_equals(line));
   std::string word;
   words >> word;
   auto host = parse_host(word);
@@ -255,12 +267,17 @@ Result<std::vector<HostSlots>> parse_host_list(std::string_view text) {
 
 Result<std::vector<HostSlots>> parse_host_file(std::string_view text) {
   std::vector<HostSlots> hosts;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // of some editors
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::istringstream in{std::string(text)};
+  int number = 0;
   for (std::string line; std::getline(in, line);) {
-    line.resize(std::min(line.find('#'), line.size()));
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    ++number;
+    line.resize(std::min({line.find('#'), line.find('\r'), line.size()}));
+    if (line.find_first_not_of(" \t") == std::string::npos) continue;
     auto host = parse_line(line);
-    MPC_TRY(host);
+    if (!host)
+      return {Errc::kArg, fmt::format("line {}: {}", number, host.error().message)};
     hosts.push_back(std::move(*host));
   }
   if (hosts.empty()) return {Errc::kArg, "there is no host in it"};

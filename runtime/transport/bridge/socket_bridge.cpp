@@ -94,12 +94,13 @@ Result<> SocketBridge::start(Receiver& receiver, BridgeEvents& events, int liste
   return {};
 }
 
-void SocketBridge::watch(int fd, uint64_t tag, uint32_t events) noexcept {
+// False: the kernel has no room for it.
+bool SocketBridge::watch(int fd, uint64_t tag, uint32_t events) noexcept {
   epoll_event event{};
   event.events = events;
   event.data.u64 = tag;
-  if (::epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event) != 0 && errno == ENOENT)
-    ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
+  return ::epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event) == 0 ||
+         (errno == ENOENT && ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0);
 }
 
 Result<> SocketBridge::connect(int peer, int fd) {
@@ -117,7 +118,13 @@ Result<> SocketBridge::connect(int peer, int fd) {
   // Room for several pieces in each direction, as far as the kernel allows.
   const int room = 1 << 20;
   ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-  watch(fd, tag_of(Tag::kPeer, peer), EPOLLIN);
+  if (!watch(fd, tag_of(Tag::kPeer, peer), EPOLLIN)) {
+    const Error error = system_error("a connection with another job");
+    ::close(fd);
+    if (at.process_fd >= 0) ::close(at.process_fd);
+    at = Connection{};
+    return error;
+  }
   if (at.process_fd >= 0) watch(at.process_fd, tag_of(Tag::kProcess, peer), EPOLLIN);
   return {};
 }

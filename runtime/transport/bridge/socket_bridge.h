@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/acceptor.h"
 #include "base/mutex.h"
 #include "runtime/transport/bridge/bridge.h"
 #include "runtime/transport/bridge/wire.h"
@@ -87,7 +88,7 @@ class SocketBridge final : public Bridge, public Net {
   void send(int peer, Packet packet) noexcept;
   void send_locked(Connection& to, int peer, Packet packet) MPC_REQUIRES(lock_);
   void wait_for_room(Connection& at, int peer) MPC_REQUIRES(lock_);
-  void watch(int fd, uint64_t tag, uint32_t events) noexcept;
+  bool watch(int fd, uint64_t tag, uint32_t events) noexcept;
   void wake() noexcept;
 
   // --- the thread's own: socket_thread.cpp, socket_end.cpp ---
@@ -95,6 +96,7 @@ class SocketBridge final : public Bridge, public Net {
   void run() noexcept;
   void handle(uint64_t tag, uint32_t events) noexcept;
   void accept_all() noexcept;
+  void end_rest() noexcept;
   void hear_stranger(int fd) noexcept;
   bool read_some(int peer) noexcept;
   bool read_packets(int peer, int fd) noexcept;
@@ -134,6 +136,7 @@ class SocketBridge final : public Bridge, public Net {
   Completion* in_use_ MPC_GUARDED_BY(lock_) = nullptr;
 
   // Only for the thread.
+  Acceptor acceptor_{"another job"};
   std::vector<char> buffer_;
   std::unordered_map<int, std::string> arrived_;  // of streams: incomplete packets
   std::deque<Kept> kept_;                         // not accepted by the receiver yet

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
 #include "runtime/transport/bridge/socket_bridge.h"
 
 namespace mpc::transport::bridge {
@@ -24,7 +25,9 @@ void SocketBridge::run() noexcept {
   // relaxed suffices: leave() joins the thread, and the lock orders the packets that it has queued.
   while (!is_ending_.load(std::memory_order_relaxed)) {
     const bool is_behind = !kept_.empty() || is_unfinished_;
-    const int n = ::epoll_wait(epoll_, events, 32, is_behind ? 0 : -1);
+    const int rest_ms = ms_to_first({acceptor_.rests_until_ns()});
+    const int n = ::epoll_wait(epoll_, events, 32, is_behind ? 0 : rest_ms);
+    if (rest_ms >= 0) end_rest();
     for (int i = 0; i < n; ++i) handle(events[i].data.u64, events[i].events);
     if (is_behind) {
       sched_yield();  // another thread holds a mailbox for some instructions
@@ -69,10 +72,15 @@ void SocketBridge::handle(uint64_t tag, uint32_t events) noexcept {
 
 void SocketBridge::accept_all() noexcept {
   for (;;) {
-    const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
-    watch(fd, tag_of(Tag::kStranger, fd), EPOLLIN);
+    const int fd = acceptor_.accept(listener_, SOCK_NONBLOCK);
+    if (fd < 0) break;
+    if (!watch(fd, tag_of(Tag::kStranger, fd), EPOLLIN)) ::close(fd);
   }
+  if (acceptor_.rests_until_ns() != 0) watch(listener_, tag_of(Tag::kListener), 0);
+}
+
+void SocketBridge::end_rest() noexcept {
+  if (acceptor_.has_rested(now_ns())) watch(listener_, tag_of(Tag::kListener), EPOLLIN);
 }
 
 void SocketBridge::hear_stranger(int fd) noexcept {

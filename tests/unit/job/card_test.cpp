@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/job/build_id.h"
+
 namespace mpc::job {
 namespace {
 
@@ -13,6 +15,7 @@ Card some_card() {
   card.cores = 16;
   card.settings = 0xfedcba9876543210;
   card.workers = {0, 1, 1};
+  card.builds = {0x123456789abcdef0, 0, 77};
   return card;
 }
 
@@ -26,6 +29,30 @@ TEST(Card, IsReadAsItWasWritten) {
   EXPECT_EQ(read->cores, 16);
   EXPECT_EQ(read->settings, 0xfedcba9876543210);
   EXPECT_EQ(read->workers, (std::vector<int>{0, 1, 1}));
+  EXPECT_EQ(read->builds, (std::vector<uint64_t>{0x123456789abcdef0, 0, 77}));
+}
+
+TEST(Card, OtherBuildsAreNamedWhereTheyAreKnown) {
+  std::vector<Card> cards(3, some_card());
+  const std::vector<std::string> names = {"lib", "first", "second"};
+  EXPECT_EQ(other_build(cards, names), "");
+  cards[1].builds[1] = 5;  // process 0 does not know its own
+  cards[1].builds[2] = 0;
+  EXPECT_EQ(other_build(cards, names), "");
+  cards[2].builds[2] = 78;
+  EXPECT_EQ(other_build(cards, names)
+                .find("second: process 2 (ranks 4-6) runs another build"),
+            0u)
+      << other_build(cards, names);
+  cards[1].builds[0] = 1;
+  EXPECT_EQ(other_build(cards, names).find("lib: process 1 "), 0u);
+}
+
+TEST(BuildId, IsThatOfTheFile) {
+  EXPECT_NE(build_of("/proc/self/exe"), 0u);
+  EXPECT_EQ(build_of("/proc/self/exe"), build_of_this_library());
+  for (const char* other : {"/nonexistent", "/dev/null", "/etc/passwd", "/"})
+    EXPECT_EQ(build_of(other), 0u) << other;
 }
 
 TEST(Card, OfAnotherVersionIsRefused) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/base/no_more_files.h"
 #include "tools/mpclaunch/channel.h"
 #include "tools/mpclaunch/children.h"
 #include "tools/mpclaunch/entrance.h"
@@ -19,7 +20,6 @@
 #include "tools/mpclaunch/process.h"
 #include "tools/mpclaunch/secret.h"
 #include "tools/mpclaunch/start_frame.h"
-#include "tools/mpcrun/hosts.h"
 
 namespace mpc::launch {
 namespace {
@@ -179,6 +179,51 @@ TEST_F(Entering, IsPossibleInACrowd) {
   ::close(fd);
 }
 
+TEST_F(Entering, WaitsForDescriptors) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_port = htons(static_cast<uint16_t>(entrance_.port()));
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  {
+    const test::NoMoreFiles none;
+    ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
+    int turns = 0;
+    for (const uint64_t end_ns = now_ns() + 500 * kMs; now_ns() < end_ns; ++turns)
+      loop_.turn(1000);
+    EXPECT_LE(turns, 20);
+    EXPECT_EQ(entrance_.visitors(), 0);
+  }
+  for (const uint64_t end_ns = now_ns() + 10'000 * kMs;
+       entrance_.visitors() == 0 && now_ns() < end_ns;)
+    loop_.turn(1000);
+  EXPECT_TRUE(enter(fd, secret_));
+  ::close(fd);
+}
+
+TEST(Loop, LeavesAFileAloneThatRests) {
+  Loop loop;
+  int ends[2], calls = 0;
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "x", 1), 1);
+  loop.watch(ends[0], [&] { ++calls; });
+  loop.turn(-1);
+  EXPECT_EQ(calls, 1);
+  const uint64_t end_ns = now_ns() + 100 * kMs;
+  loop.rest(ends[0], end_ns);
+  loop.turn(0);
+  EXPECT_EQ(calls, 1);
+  while (calls == 1) loop.turn(-1);  // it ends by itself
+  EXPECT_GE(now_ns(), end_ns);
+  loop.turn(-1);
+  EXPECT_EQ(calls, 3);
+  loop.rest(ends[0], now_ns() + 100'000 * kMs);
+  loop.rest(ends[0], 0);
+  loop.turn(-1);
+  EXPECT_EQ(calls, 4);
+  ::close(ends[0]), ::close(ends[1]);
+}
+
 // --- frames -------------------------------------------------------------------------------------
 
 // The kernel says first that the process has ended without having read its orders.
@@ -240,103 +285,3 @@ TEST(Channel, CarriesFramesOfAllSizesInOrderAndTellsItsEnd) {
 
 }  // namespace
 }  // namespace mpc::launch
-
-namespace mpc::tools {
-namespace {
-
-std::string problem_of(const HostWish& wish, int ranks) {
-  const auto plan = plan_job(wish, ranks);
-  return plan ? "" : plan.error().message;
-}
-
-TEST(HostList, MayNameSlots) {
-  const auto hosts = parse_host_list("alpha,beta:4,[fd00::1]:2,fd00::2");
-  ASSERT_TRUE(hosts) << hosts.error().message;
-  ASSERT_EQ(hosts->size(), 4u);
-  EXPECT_EQ((*hosts)[0].slots, 0);
-  EXPECT_EQ((*hosts)[1].slots, 4);
-  EXPECT_EQ((*hosts)[2].name, "fd00::1");
-  EXPECT_EQ((*hosts)[2].slots, 2);
-  EXPECT_EQ((*hosts)[3].name, "fd00::2");
-  for (const char* bad :
-       {"", ",", "a,,b", "a:0", "a:x", "-oProxyCommand=x", "a b", "a;b"})
-    EXPECT_FALSE(parse_host_list(bad)) << bad;
-}
-
-TEST(HostFile, IsReadInBothFormats) {
-  const auto hosts =
-      parse_host_file("# all\nalpha slots=4 max_slots=8\n\n  beta:2 # fast\ngamma\r\n");
-  ASSERT_TRUE(hosts) << hosts.error().message;
-  ASSERT_EQ(hosts->size(), 3u);
-  EXPECT_EQ((*hosts)[0].slots, 4);
-  EXPECT_EQ((*hosts)[1].name, "beta");
-  EXPECT_EQ((*hosts)[1].slots, 2);
-  for (const char* bad : {"", "# nothing", "alpha 4", "alpha slots=", "alpha cpus=3"})
-    EXPECT_FALSE(parse_host_file(bad)) << bad;
-}
-
-TEST(HostPlan, DividesRanksInBlocks) {
-  HostWish wish;
-  wish.hosts = "alpha,beta";
-  const auto even = plan_job(wish, 8);
-  ASSERT_TRUE(even) << even.error().message;
-  EXPECT_EQ(launch::encode(*even), "alpha=4;beta=4");
-  wish.processes_per_host = 2;
-  EXPECT_EQ(launch::encode(*plan_job(wish, 8)), "alpha=2,2;beta=2,2");
-  wish = {};
-  wish.hosts = "alpha:4,beta:4,gamma:4";
-  EXPECT_EQ(launch::encode(*plan_job(wish, 8)), "alpha=4;beta=4");
-  EXPECT_EQ(launch::encode(*plan_job(wish, 2)), "alpha=2");
-  wish.hosts = "alpha,alpha,beta,beta";  // each mention is a slot
-  EXPECT_EQ(launch::encode(*plan_job(wish, 4)), "alpha=2;beta=2");
-  wish.hosts = "alpha,beta,gamma";
-  wish.ranks_per_host = 128;
-  EXPECT_EQ(launch::encode(*plan_job(wish, 256)), "alpha=128;beta=128");
-  wish.hosts = "localhost,alpha";
-  EXPECT_EQ(launch::encode(*plan_job(wish, 256)), ".localhost=128;alpha=128");
-}
-
-TEST(HostPlan, GivesNoHostMoreThanItsSlots) {
-  HostWish wish;
-  wish.hosts = "alpha:1,beta:3";
-  EXPECT_EQ(launch::encode(*plan_job(wish, 4)), "alpha=1;beta=3");
-  EXPECT_EQ(launch::encode(*plan_job(wish, 2)), "alpha=1;beta=1");
-  wish.hosts = "alpha:2,beta:9,gamma:4";
-  EXPECT_EQ(launch::encode(*plan_job(wish, 15)), "alpha=2;beta=9;gamma=4");
-  EXPECT_EQ(launch::encode(*plan_job(wish, 12)), "alpha=2;beta=6;gamma=4");
-  EXPECT_EQ(launch::encode(*plan_job(wish, 11)), "alpha=2;beta=9");
-  wish.processes_per_host = 2;
-  EXPECT_EQ(launch::encode(*plan_job(wish, 15)), "alpha=1,1;beta=4,5;gamma=2,2");
-  wish.processes_per_host = 0;
-  wish.ranks_per_process = 1;
-  EXPECT_EQ(launch::encode(*plan_job(wish, 5)), "alpha=1,1;beta=1,1,1");
-}
-
-TEST(HostPlan, OneHostMayHaveProcessesOfDifferentSizes) {
-  HostWish wish;
-  wish.processes = 3;
-  EXPECT_EQ(launch::encode(*plan_job(wish, 8)), ".=2,3,3");
-}
-
-TEST(HostPlan, SaysWhatDoesNotFit) {
-  HostWish wish;
-  wish.hosts = "alpha:2,beta:2";
-  EXPECT_NE(problem_of(wish, 5).find("room for 4"), std::string::npos);
-  wish.hosts = "alpha,beta";
-  wish.ranks_per_host = 2;
-  EXPECT_NE(problem_of(wish, 5).find("--ranks-per-host 2"), std::string::npos);
-  wish.ranks_per_host = 0;
-  wish.processes_per_host = 3;
-  EXPECT_NE(problem_of(wish, 4).find("3 processes on host alpha"), std::string::npos);
-  wish.processes_per_host = 0;
-  wish.ranks_per_process = 3;
-  EXPECT_NE(problem_of(wish, 8).find("host alpha gets 4 ranks"), std::string::npos);
-  wish.host_file = "file";
-  EXPECT_NE(problem_of(wish, 4).find("one of the two"), std::string::npos);
-  HostWish none;
-  none.ranks_per_host = 2;
-  EXPECT_NE(problem_of(none, 4).find("--hosts"), std::string::npos);
-}
-
-}  // namespace
-}  // namespace mpc::tools

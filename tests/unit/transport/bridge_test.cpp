@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "runtime/transport/bridge/bridge.h"
+#include "tests/unit/base/no_more_files.h"
 #include "tests/unit/transport/contract.h"
 
 namespace mpc::transport::test {
@@ -133,6 +136,54 @@ TEST_P(BridgeEnd, DoesNotKeepAProcessThatLeavesItself) {
   ASSERT_TRUE(bridge->connect(0, socket).ok());
   bridge->leave(0);
   EXPECT_EQ(receiver.delivered().size(), 0U);
+}
+
+// Sends away whom it has heard.
+class Greets final : public BridgeEvents {
+ public:
+  int greet(int, std::span<const std::byte>) noexcept override {
+    greeted.fetch_add(1, std::memory_order_release);
+    return -1;
+  }
+  void gone(int, bool) noexcept override {}
+  std::atomic<int> greeted{0};
+};
+
+TEST(BridgeListener, RestsWithoutDescriptors) {
+  constexpr int kKind = SOCK_SEQPACKET | SOCK_CLOEXEC;
+  const int listener = ::socket(AF_UNIX, kKind | SOCK_NONBLOCK, 0);
+  const int first = ::socket(AF_UNIX, kKind, 0), second = ::socket(AF_UNIX, kKind, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;  // the kernel chooses a name
+  auto* const at = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof(sa_family_t);
+  ASSERT_EQ(::bind(listener, at, size), 0);
+  ASSERT_EQ(::listen(listener, 4), 0);
+  size = sizeof address;
+  ASSERT_EQ(::getsockname(listener, at, &size), 0);
+  Reluctant receiver(0, 0);
+  Greets events;
+  const auto bridge = Bridge::make({});
+  ASSERT_TRUE(bridge->start(receiver, events, listener).ok());
+  const auto wait_for = [&](int count) {
+    const uint64_t end_ns = now_ns() + 20'000 * kMs;
+    while (events.greeted.load(std::memory_order_acquire) < count && now_ns() < end_ns)
+      ::usleep(1000);
+    return events.greeted.load() == count;
+  };
+  {
+    const mpc::test::NoMoreFiles none;
+    ASSERT_EQ(::connect(first, at, size), 0);
+    ASSERT_EQ(::send(first, "hello", 5, 0), 5);
+    EXPECT_LT(mpc::test::cpu_ms_of_a_second(), mpc::test::kRestingMs);
+    EXPECT_EQ(events.greeted.load(), 0);
+  }
+  EXPECT_TRUE(wait_for(1));
+  ASSERT_EQ(::connect(second, at, size), 0);
+  ASSERT_EQ(::send(second, "hello", 5, 0), 5);
+  EXPECT_TRUE(wait_for(2));
+  bridge->leave(0);
+  for (const int fd : {listener, first, second}) ::close(fd);
 }
 
 std::string name_of(const testing::TestParamInfo<int>& type) {

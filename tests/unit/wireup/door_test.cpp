@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "runtime/wireup/lobby.h"
 #include "runtime/wireup/tcp.h"
+#include "tests/unit/base/no_more_files.h"
 
 namespace mpc::wireup {
 namespace {
@@ -108,6 +109,27 @@ TEST_F(DoorTest, StrangersKeepNobodyOut) {
               0);
   }
   EXPECT_NE(enter(55), nullptr);
+}
+
+TEST_F(DoorTest, RestsWithoutDescriptors) {
+  const auto before = enter(60);  // it reaches the door as ever
+  ASSERT_NE(before, nullptr);
+  const OwnedFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in door{};
+  door.sin_family = AF_INET;
+  door.sin_port = htons(static_cast<uint16_t>(far_.door.port));
+  door.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  {
+    const test::NoMoreFiles none;
+    ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&door), sizeof door),
+              0);
+    EXPECT_LT(test::cpu_ms_of_a_second(), test::kRestingMs);
+    EXPECT_EQ(before->slot_of(0), before->slot());
+  }
+  Challenge challenge;  // it is accepted after all
+  EXPECT_TRUE(receive_by(client.get(), challenge.data(), challenge.size(),
+                         now_ns() + 10'000 * kMs));
+  EXPECT_NE(enter(61), nullptr);
 }
 
 TEST_F(DoorTest, HandsOverWhoWantsToTalk) {
