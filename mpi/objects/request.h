@@ -102,6 +102,12 @@ class Request final : public Object {
   static Request* make(RankState& state, RequestKind kind, Comm* comm,
                        const char* call);
   static void destroy(RankState& state, Request* request) noexcept;
+  // The usual cases of make(), for kSend and kRecv, and of finish(), without a call:
+  // mpi/objects/request_quick.h. finish_quickly() is for a done request; false: call finish().
+  static Request* make_quickly(RankState& state, RequestKind kind, Comm* comm,
+                               const char* call);
+  static bool finish_quickly(RankState& state, MPI_Request* handle, Request& request,
+                             MPI_Status* status) noexcept;
   // The user no longer needs the request: it is freed when the operation has ended.
   static void abandon(RankState& state, Request* request) noexcept;
 

@@ -6,6 +6,7 @@
 #include "mpi/objects/handles.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
+#include "mpi/objects/request_quick.h"
 
 namespace mpc::mpi {
 namespace {
@@ -31,27 +32,11 @@ class PoolLock {
   const bool is_needed_;
 };
 
-// WORLD and SELF live until the rank's MPI ends, so their users need not be counted.
-bool is_counted(const Comm* comm) noexcept {
-  return comm != nullptr && !comm->is_predefined();
-}
-
 }  // namespace
 
 Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept
     : Object(Kind::kRequest, owner), kind_(kind), comm_(comm), call_(call) {
   if (is_counted(comm_)) comm_->retain();
-}
-
-// Everything else is as the previous message (or small collective) left it, which was not started again: a start sets its
-// fields anew, and the fields of other kinds were never set.
-void Request::renew(RequestKind kind, Comm* comm, const char* call) noexcept {
-  kind_ = kind;
-  comm_ = comm;
-  call_ = call;
-  is_active = false;
-  if (is_counted(comm)) comm->retain();
-  Object::renew();
 }
 
 RequestPool::~RequestPool() {

@@ -9,6 +9,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
+#include "mpi/objects/request_quick.h"
 #include "mpi/objects/status.h"
 #include "runtime/message/message.h"
 
@@ -42,7 +43,9 @@ inline Request* make_send(RequestKind kind, const char* call, const void* buffer
                           Comm& comm, msg::Mode mode) {
   RankState& state = this_rank();
   if (dest == MPI_PROC_NULL) return proc_null_request(state, comm, call);
-  Request* request = Request::make(state, kind, &comm, call);
+  Request* request = is_of_message(kind)
+                         ? Request::make_quickly(state, kind, &comm, call)
+                         : Request::make(state, kind, &comm, call);
   request->send = send_args(buffer, count, type, dest, tag, comm, mode);
   request->peer = dest;
   request->type = dt::TypeRef(&type);
@@ -64,7 +67,7 @@ inline Request* make_recv(const char* call, void* buffer, Count count,
                           const dt::Datatype& type, int source, int tag, Comm& comm) {
   RankState& state = this_rank();
   if (source == MPI_PROC_NULL) return proc_null_request(state, comm, call);
-  Request* request = Request::make(state, RequestKind::kRecv, &comm, call);
+  Request* request = Request::make_quickly(state, RequestKind::kRecv, &comm, call);
   request->recv = recv_args(buffer, count, type, source, tag, comm);
   request->peer = source;
   request->type = dt::TypeRef(&type);
