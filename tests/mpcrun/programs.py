@@ -210,6 +210,7 @@ int MPI_Finalize(void) {
             self.assertEqual((status, err), (0, ""))
             self.assertEqual(sorted(out.splitlines()), self.COUNTED)
 
+    @unittest.skipIf({"address", "thread"} & WORDS, "a sanitizer's library would have to come first")
     def test_wrapper_library_may_be_preloaded_for_commands_without_mpi(self):
         program, environment = self.programs.build("barriers", self.BARRIERS), dict(os.environ, LD_PRELOAD=self.wrapper_library())
         for command in (["true"], ["sh", "-c", f"{tool('mpcrun')} -n 4 {program}"],
