@@ -91,8 +91,9 @@ DlvsymFunction find_dlvsym() {
 
 void* find_real(DlvsymFunction dlvsym_of_libc, const char* name) {
   void* found = nullptr;
-  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.3.4"})
-    if (found == nullptr) found = dlvsym_of_libc(RTLD_NEXT, name, version);
+  for (void* where : {RTLD_NEXT, RTLD_DEFAULT})  // the second one: see find_earlier()
+    for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.3.4"})
+      if (found == nullptr) found = dlvsym_of_libc(where, name, version);
   CHECK(found != nullptr, name);
   return found;
 }
@@ -204,6 +205,16 @@ void mpc::interpose::keep_error_of_program() noexcept {
   find_real_functions();
   if (!g_is_ready || mpc::loader::running_instance() != nullptr) return;
   if (const char* text = g_real_dlerror()) mpc::loader::set_error(text);
+}
+
+// Nothing comes after ours, so the first definition of all is another one, unless there is none.
+void* mpc::interpose::find_earlier(const char* name) noexcept {
+  void* const found = dlsym(RTLD_DEFAULT, name);
+  Dl_info other{}, ours{};
+  if (found == nullptr || dladdr(found, &other) == 0 ||
+      dladdr(reinterpret_cast<void*>(&find_earlier), &ours) == 0)
+    return nullptr;
+  return other.dli_fbase != ours.dli_fbase ? found : nullptr;
 }
 
 MPC_EXPORT char* dlerror() noexcept {

@@ -15,6 +15,7 @@ program arguments
   call graphs()
   call datatypes()
   call any_buffer()
+  call partitions()
   call wrong_use()
   call done()
 contains
@@ -189,6 +190,26 @@ contains
     integer :: a(*), c(3, *)
     call MPI_Sendrecv(a, 3, MPI_INTEGER, 0, 0, c, 3, MPI_INTEGER, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE)
     call check(all(c(1:3, 1) == [4, 5, 6]), 'an array of assumed size')
+  end subroutine
+  ! Their count has one form, of MPI_COUNT_KIND.
+  subroutine partitions()
+    integer(MPI_COUNT_KIND), parameter :: each = 3
+    integer :: sent(6), received(6), i, code, class
+    type(MPI_Request) :: requests(2)
+    sent = [(10 * i, i = 1, 6)]
+    received = 0
+    call MPI_Precv_init(received, 2, each, MPI_INTEGER, 0, 3, MPI_COMM_SELF, MPI_INFO_NULL, requests(1))
+    call MPI_Psend_init(sent, 2, each, MPI_INTEGER, 0, 3, MPI_COMM_SELF, MPI_INFO_NULL, requests(2))
+    call MPI_Startall(2, requests)
+    call MPI_Pready_list(2, [1, 0], requests(2))
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+    call check(all(received == sent), 'partitions')
+    call MPI_Request_free(requests(1))
+    call MPI_Request_free(requests(2))
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Psend_init(sent, 2, 2_MPI_COUNT_KIND**61, MPI_INTEGER, 0, 3, MPI_COMM_SELF, MPI_INFO_NULL, requests(1), code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_COUNT, 'a count of 64 bits')
   end subroutine
   subroutine wrong_use()
     integer :: a(10), ierror, class

@@ -210,6 +210,15 @@ int MPI_Finalize(void) {
             self.assertEqual((status, err), (0, ""))
             self.assertEqual(sorted(out.splitlines()), self.COUNTED)
 
+    @unittest.skipIf({"address", "thread"} & WORDS, "a sanitizer's library would have to come first")
+    def test_wrapper_library_may_be_preloaded_for_commands_without_mpi(self):
+        program, environment = self.programs.build("barriers", self.BARRIERS), dict(os.environ, LD_PRELOAD=self.wrapper_library())
+        for command in (["true"], ["sh", "-c", f"{tool('mpcrun')} -n 4 {program}"],
+                        ["env", "A=1", tool("mpcrun"), "-n", "4", program]):
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+            self.assertEqual(sorted(done.stdout.splitlines()), [] if command == ["true"] else self.COUNTED)
+
     def test_linked_wrapper_library_is_private_to_each_rank(self):
         library = self.wrapper_library()
         source = self.programs.build("barriers", self.BARRIERS) + ".c"
