@@ -47,8 +47,9 @@ inline Request* Request::make_quickly(RankState& state, RequestKind kind, Comm* 
 inline bool Request::finish_quickly(RankState& state, MPI_Request* handle,
                                     Request& request, MPI_Status* status) noexcept {
   const msg::Status& result = request.message.status();
-  if (!request.is_message() || !request.is_kept() || result.failed || is_counted(request.comm_) ||
-      state.thread_level == MPI_THREAD_MULTIPLE) [[unlikely]]
+  if (!request.is_message() || !request.is_kept() || result.failed ||
+      is_counted(request.comm_) || state.thread_level == MPI_THREAD_MULTIPLE)
+      [[unlikely]]
     return false;
   set_status(status, result);
   *handle = MPI_REQUEST_NULL;
