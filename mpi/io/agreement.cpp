@@ -2,7 +2,8 @@
 
 #include "mpi.h"
 #include "mpi/io/file_errors.h"
-#include "mpi/objects/process.h"
+#include "mpi/objects/process_list.h"
+#include "runtime/job/job.h"
 
 namespace mpc::mpi {
 
@@ -53,9 +54,10 @@ Finding do_together(const char* call, Comm& comm, int64_t value,
 }
 
 bool is_first_process(Comm& comm) {
-  const Members members = comm.members();
-  return members.processes == nullptr ||
-         members.processes->first() == Process::of(comm.self()).index;
+  const ProcessList* const list = comm.members().processes;
+  return list == nullptr ||
+         list->first() ==
+             list->process_of(comm.self().job->processes(), comm.self().world_rank);
 }
 
 }  // namespace mpc::mpi

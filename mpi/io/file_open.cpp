@@ -14,7 +14,6 @@
 #include "mpi/io/shared_pointer.h"
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/process.h"
-#include "mpi/objects/several_jobs.h"
 #include "runtime/job/job.h"
 
 namespace mpc::mpi {
@@ -76,10 +75,11 @@ struct Opening {
     int flags = system_flags(amode);
     if (!creates) flags &= ~(O_CREAT | O_EXCL);
     const job::ProcessMap& map = comm.self().job->processes();
-    return io::SharedFile::open(io::absolute_path(path), flags, permissions,
-                                {Process::of(comm.self()).index,
-                                 comm.is_in_one_process(), map.is_one_process()},
-                                out);
+    return io::SharedFile::open(
+        io::absolute_path(path), flags, permissions,
+        {Process::of(comm.self()).index, comm.is_in_one_process(),
+         map.is_one_process() && !comm.spans_jobs()},
+        out);
   }
 };
 
@@ -159,7 +159,6 @@ namespace impl {
 
 Err file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_File* fh) {
   MPC_MPI_TRY(check_amode(amode));
-  MPC_MPI_TRY(refuse_several_jobs(comm, "files"));
   Comm* const own = duplicate_plain(comm);
   own->exempt();  // the user cannot free it
   own->name = comm.display_name();

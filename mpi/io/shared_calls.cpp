@@ -17,7 +17,8 @@
 namespace mpc::mpi {
 namespace {
 
-// Here each member brings the number of etypes by which it moves the pointer on.
+// Here each member brings the number of etypes by which it moves the pointer on. The process where the pointer lives moves it
+// when all have come: before that members elsewhere may still move it by calls of their own.
 struct OrderedRoom final : Room {
   struct Wish {
     int rank;
@@ -26,17 +27,13 @@ struct OrderedRoom final : Room {
   SharedPointer* pointer = nullptr;
   job::Rank* home_rank = nullptr;  // of this process; asks without waiting
   std::vector<Wish> wishes;
-  Count begin = 0;  // where the first member's data begin, once that is known
+  Count begin =
+      0;  // where the first member's data begin; only in the pointer's process
 
   void pack(ByteWriter& out) const override {
-    out.put(pointer->is_at_home());
-    out.put(pointer->is_at_home() ? pointer->move_by(*home_rank, 0) : Count{0});
     out.put_all(std::span<const Wish>(wishes));
   }
   void merge(ByteReader& in) override {
-    const auto is_home = in.get<bool>();
-    const auto value = in.get<Count>();
-    if (is_home) begin = value;
     for (const Wish& wish : in.get_all<Wish>()) wishes.push_back(wish);
   }
   void conclude(Ids&) override {
@@ -44,13 +41,46 @@ struct OrderedRoom final : Room {
     for (const Wish& wish : wishes) total += wish.etypes;
     if (pointer->is_at_home()) begin = pointer->move_by(*home_rank, total);
   }
-  Count begin_of(int rank) const noexcept {
-    Count at = begin;
+  // From `begin` on.
+  Count before(int rank) const noexcept {
+    Count at = 0;
     for (const Wish& wish : wishes)
       if (wish.rank < rank) at += wish.etypes;
     return at;
   }
 };
+
+// Here the pointer's process tells the others where the first member's data begin. It also keeps members from asking for the
+// pointer before that has been moved.
+struct BeginRoom final : Room {
+  Count begin = 0;
+  bool is_known = false;
+  void bring(Count its_begin) {
+    begin = its_begin;
+    is_known = true;
+  }
+  void pack(ByteWriter& out) const override {
+    out.put(is_known);
+    out.put(begin);
+  }
+  void merge(ByteReader& in) override {
+    const auto is_theirs = in.get<bool>();
+    const auto theirs = in.get<Count>();
+    if (is_theirs) bring(theirs);
+  }
+};
+
+Count begin_of(const char* call, File& file, const OrderedRoom& room) {
+  Comm& comm = file.comm();
+  if (comm.is_in_one_process()) return room.begin;
+  return meet<BeginRoom>(
+             comm.self(), meeting_key(MeetingKind::kFile, comm), comm.members(),
+             [&](BeginRoom& r) {
+               if (file.shared_pointer->is_at_home()) r.bring(room.begin);
+             },
+             call)
+      ->begin;
+}
 
 Err access_shared(File& file, Direction direction, const Data& data,
                   MPI_Status* status) {
@@ -85,10 +115,9 @@ Err run_ordered(const char* call, Access& access, File& file, Direction directio
         r.wishes.push_back({comm.rank(), etypes});
       },
       call);
-  // No member may ask for the pointer before its home process has moved it as well.
-  if (!comm.is_in_one_process()) meet_for(call, comm, 0);
+  const Count begin = begin_of(call, file, *room);
   if (wrong) return wrong;
-  MPC_MPI_TRY(access.place(room->begin_of(comm.rank())));
+  MPC_MPI_TRY(access.place(begin + room->before(comm.rank())));
   access.run();
   return kSuccess;
 }

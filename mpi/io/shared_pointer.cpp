@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "mpi/objects/process.h"
+#include "mpi/objects/process_list.h"
+#include "runtime/job/job.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/message/control.h"
 
 namespace mpc::mpi {
@@ -81,11 +83,13 @@ class PointerReason final : public sched::WaitReason {
 
 SharedPointer::SharedPointer(Comm& comm) : is_alone_(comm.is_in_one_process()) {
   if (is_alone_) return;
-  const Members members = comm.members();
-  here_ = Process::of(comm.self()).index;
-  home_ = members.processes->first();
+  const ProcessList& list = *comm.members().processes;
+  here_ = list.process_of(comm.self().job->processes(), comm.self().world_rank);
+  home_ = list.first();
   is_at_home_ = here_ == home_;
-  place_ = place_of(comm.context(), comm.group()->world_rank(0));
+  const int first = comm.group()->world_rank(0);
+  place_ = place_of(comm.context(),
+                    comm.spans_jobs() ? job::neighbours::name_of(first) : first);
 }
 
 SharedPointer::~SharedPointer() {

@@ -73,7 +73,7 @@ std::vector<Agent> agents_of(const Comm& comm, const ProcessList& list) {
   for (int i = 0; i < comm.size() && found < agents.size(); ++i) {
     const int world_rank = comm.group()->world_rank(i);
     Agent& agent =
-        agents[static_cast<size_t>(list.index_of(map.process_of(world_rank)))];
+        agents[static_cast<size_t>(list.index_of(list.process_of(map, world_rank)))];
     if (agent.rank >= 0) continue;
     agent = {i, world_rank};
     ++found;

@@ -40,6 +40,7 @@ bool is_ready(const Room& room) noexcept {
 // perhaps one of another process. A waiting rank concludes, not this thread, which may come from a
 // network and have more to deliver.
 void deliver(Room& room, std::vector<Bytes> told) {
+  room.note_told();
   const std::lock_guard inside(room.mutex);
   room.is_broken = told.empty();
   room.told = std::move(told);

@@ -72,6 +72,9 @@ struct Room {
   // All have come, and what they brought is here. The data are the same in the rooms of all
   // processes.
   virtual void conclude(Ids&) {}
+  // For meetings of several processes: called once, before the members see it, when all have come, or never will. Caller:
+  // the thread that has been told, without locks; any, perhaps one of another process.
+  virtual void note_told() {}
 
   std::mutex mutex;
   int expected = 0;
@@ -115,6 +118,15 @@ std::shared_ptr<R> start_to_meet(job::Rank& self, const MeetingKey& key,
       self, key, members,
       []() -> std::shared_ptr<Room> { return std::make_shared<R>(); }, true,
       [&](Room& r, bool) { visit(static_cast<R&>(r)); }));
+}
+
+// Comes, and is not told when the others have; Room::note_told() is. Switches: no.
+template <class R, class Visit>
+void pass_by(job::Rank& self, const MeetingKey& key, Members members, Visit&& visit) {
+  detail::enter(
+      self, key, members,
+      []() -> std::shared_ptr<Room> { return std::make_shared<R>(); }, false,
+      [&](Room& r, bool) { visit(static_cast<R&>(r)); });
 }
 
 // All members must come, each once. Switches: yes.

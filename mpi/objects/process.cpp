@@ -7,6 +7,7 @@
 #include "runtime/job/job.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/message/control.h"
+#include "runtime/rma/port.h"
 
 namespace mpc::mpi {
 namespace {
@@ -81,6 +82,7 @@ Process& Process::of(const job::Rank& rank) {
 void Process::listen(const job::ProcessMap& map) noexcept {
   msg::set_control_handler(msg::ControlChannel::kMeeting, &arrive,
                            const_cast<job::ProcessMap*>(&map));
+  rma::Port::listen(map);
 }
 
 }  // namespace mpc::mpi

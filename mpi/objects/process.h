@@ -66,7 +66,7 @@ struct Process {
   // The Process in which the rank lives. Never destroyed: ranks may still meet while main()'s
   // statics are destroyed.
   static Process& of(const job::Rank& rank);
-  // Handles messages of other processes, each for the Process that it is addressed to. Caller:
+  // Handles messages of other processes, of meetings and of windows, each for the process that it is addressed to. Caller:
   // once, before the network of a job of several processes is opened. The map must outlive the
   // network.
   static void listen(const job::ProcessMap& map) noexcept;

@@ -51,6 +51,13 @@ int ProcessList::number_of(int process) const noexcept {
   return spans_jobs_ ? neighbours::far_process(neighbours::own_slot()) : process;
 }
 
+int ProcessList::process_of(const job::ProcessMap& map, int world_rank) const {
+  const int process = map.process_of(world_rank);
+  return spans_jobs_ && !neighbours::is_far_process(process)
+             ? number_among_jobs(process)
+             : process;
+}
+
 int ProcessList::index_of(int process) const noexcept {
   const auto at = std::lower_bound(processes_.begin(), processes_.end(), process);
   if (at == processes_.end() || *at != process) return -1;

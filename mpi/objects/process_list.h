@@ -29,6 +29,8 @@ class ProcessList {
   bool spans_jobs() const noexcept { return spans_jobs_; }
   // The number that this process, which is `process` in its job, has in the list.
   int number_of(int process) const noexcept;
+  // The number that the process of a member has in the list. Cost: as ProcessMap::process_of().
+  int process_of(const job::ProcessMap& map, int world_rank) const;
   int first() const noexcept { return processes_.front(); }
   // -1: no member lives there. Cost: O(log processes).
   int index_of(int process) const noexcept;

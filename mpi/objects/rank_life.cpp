@@ -16,7 +16,6 @@
 #include "runtime/message/job_watch.h"
 #include "runtime/message/losses.h"
 #include "runtime/message/network.h"
-#include "runtime/rma/port.h"
 
 namespace mpc::mpi {
 namespace {
@@ -48,7 +47,6 @@ void rank_ends(job::Rank& rank) {
 
 Result<> job_starts(job::Job& job) {
   Process::listen(job.processes());
-  rma::Port::listen(job.processes());
   msg::prepare_job_watch(
       job, [] { return g_has_one_caller.load(std::memory_order_acquire); });
   if (job.has_other_processes()) {

@@ -1,7 +1,5 @@
 #include "mpi/objects/several_jobs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 
@@ -27,16 +25,6 @@ int job_among(const Comm& comm) noexcept {
   const auto first = std::ranges::find_if(
       ranks, [](int rank) { return job::neighbours::slot_of(rank) == 0; });
   return static_cast<int>(first - ranks.begin());
-}
-
-Err refuse_several_jobs(const Comm& comm, const char* what) {
-  if (!comm.spans_jobs()) [[likely]]
-    return kSuccess;
-  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-              fmt::format("{} of {}: its members are of several jobs (MPI_Comm_accept, "
-                          "MPI_Comm_connect), which have messages and collectives in "
-                          "common, and no {}",
-                          what, comm.display_name(), what));
 }
 
 }  // namespace mpc::mpi

@@ -1,8 +1,8 @@
 #pragma once
 // SeveralJobs: communicators whose members were started by several mpcruns.
 //
-// Role:      refuses what is not built for them; opens processes that other jobs will be told of.
-// Users:     the code that creates windows, files and communicators.
+// Role:      opens processes that other jobs will be told of.
+// Users:     the code that creates communicators.
 // Threads:   any execution of the owner.
 // See also:  mpi/objects/job_uses.h, docs/design/0039-jobs-that-connect.md.
 
@@ -25,9 +25,5 @@ Opened open_process(job::Job& job, const std::string& place);
 // A number for the caller's job, below that of the members and different for each job: the rank of
 // its first member. Caller: Comm::spans_jobs(), no intercommunicator.
 int job_among(const Comm& comm) noexcept;
-
-// Errors: MPI_ERR_UNSUPPORTED_OPERATION: the members are of several jobs, for which `what` is not
-// built.
-Err refuse_several_jobs(const Comm& comm, const char* what);
 
 }  // namespace mpc::mpi

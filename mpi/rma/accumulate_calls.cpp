@@ -86,12 +86,8 @@ Err accumulate(const char* call, const Side& origin, const Side* result, int tar
   const rma::Buffer from = has_origin ? origin.buffer() : rma::Buffer{};
   const rma::Buffer* const to = result != nullptr ? &back : nullptr;
   if (win.share().is_elsewhere(target)) [[unlikely]] {
-    IsOver is_over;
-    if (later != nullptr && to != nullptr)
-      *later = is_over = std::make_shared<std::atomic<bool>>(false);
     win.access.remote()->accumulate(op.code(), *element, {target, disp, type, count},
-                                    from, to, TargetReason(call, win, target),
-                                    std::move(is_over));
+                                    from, to, TargetReason(call, win, target), later);
     return kSuccess;
   }
   rma::accumulate(bound, {at, &type, count}, from, to);
@@ -154,10 +150,10 @@ Err raccumulate(const void* origin_addr, Count origin_count,
                 const dt::Datatype& origin_datatype, int target_rank, Count target_disp,
                 Count target_count, const dt::Datatype& target_datatype, Op& op,
                 Win& win, Request** request) {
-  return with_request("MPI_Raccumulate", win, target_rank, request, [&](IsOver*) {
+  return with_request("MPI_Raccumulate", win, target_rank, request, [&](IsOver* later) {
     return mpi::accumulate(
         "MPI_Raccumulate", {origin_addr, origin_count, origin_datatype}, nullptr,
-        target_rank, target_disp, target_count, target_datatype, op, win);
+        target_rank, target_disp, target_count, target_datatype, op, win, later);
   });
 }
 

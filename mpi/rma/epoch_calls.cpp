@@ -31,7 +31,13 @@ Err ranks_in(Win& win, const Group& group, std::vector<int>* ranks) {
 Err win_fence(int assert, Win& win) {
   MPC_MPI_TRY(check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT |
                                        MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED));
+  end_coming_fence("MPI_Win_fence", win);
   MPC_MPI_TRY(sync_error(win.access.before_fence()));
+  if ((assert&(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED)) == MPI_MODE_NOPRECEDE &&
+      win.access.may_fence_later()) [[unlikely]] {
+    fence_later(win);
+    return kSuccess;
+  }
   const Err error = finish("MPI_Win_fence", win, MPI_PROC_NULL);
   meet_all("MPI_Win_fence", win);
   win.access.after_fence((assert& MPI_MODE_NOSUCCEED) == 0);
@@ -41,6 +47,7 @@ Err win_fence(int assert, Win& win) {
 Err win_post(Group& group, int assert, Win& win) {
   MPC_MPI_TRY(
       check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT));
+  end_coming_fence("MPI_Win_post", win);
   std::vector<int> origins;
   MPC_MPI_TRY(ranks_in(win, group, &origins));
   return sync_error(win.access.post(origins));
@@ -48,6 +55,7 @@ Err win_post(Group& group, int assert, Win& win) {
 
 Err win_start(Group& group, int assert, Win& win) {
   MPC_MPI_TRY(check_assert(assert, MPI_MODE_NOCHECK));
+  end_coming_fence("MPI_Win_start", win);
   std::vector<int> targets;
   MPC_MPI_TRY(ranks_in(win, group, &targets));
   return sync_error(win.access.start(targets));
@@ -56,7 +64,7 @@ Err win_start(Group& group, int assert, Win& win) {
 Err win_complete(Win& win) {
   MPC_MPI_TRY(sync_error(
       win.access.complete(TargetReason("MPI_Win_complete", win, MPI_PROC_NULL))));
-  return finish("MPI_Win_complete", win, MPI_PROC_NULL, true);
+  return late_failure(win);
 }
 
 Err win_wait(Win& win) {
@@ -90,6 +98,7 @@ Err win_lock(int lock_type, int rank, int assert, Win& win) {
   if (rank == MPI_PROC_NULL) return kSuccess;
   MPC_MPI_TRY(check_target(rank, win));
   MPC_MPI_TRY(check_lockable(win));
+  end_coming_fence("MPI_Win_lock", win);
   const auto type = lock_type == MPI_LOCK_EXCLUSIVE ? rma::LockType::kExclusive
                                                     : rma::LockType::kShared;
   return sync_error(win.access.lock(type, rank, assert != 0,
@@ -110,6 +119,7 @@ Err win_unlock(int rank, Win& win) {
 Err win_lock_all(int assert, Win& win) {
   MPC_MPI_TRY(check_assert(assert, MPI_MODE_NOCHECK));
   MPC_MPI_TRY(check_lockable(win));
+  end_coming_fence("MPI_Win_lock_all", win);
   return sync_error(win.access.lock_all(
       assert != 0, TargetReason("MPI_Win_lock_all", win, MPI_PROC_NULL)));
 }

@@ -126,10 +126,8 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
   if (!is_elsewhere(found)) return found;
   MPC_MPI_TRY(check_result(origin, spot.bytes()));
   win.has_read.store(true, std::memory_order_relaxed);
-  IsOver is_over;
-  if (later != nullptr) *later = is_over = std::make_shared<std::atomic<bool>>(false);
   win.access.remote()->get(spot, origin.buffer(), TargetReason(call, win, spot.target),
-                           std::move(is_over));
+                           later);
   return kSuccess;
 }
 

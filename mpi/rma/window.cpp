@@ -22,6 +22,10 @@ Err finish_elsewhere(const char* call, Win& win, int target, bool is_local) {
     win.access.finish_all(is_local, reason);
   else
     win.access.finish(target, is_local, reason);
+  return failure_elsewhere(win);
+}
+
+Err failure_elsewhere(Win& win) {
   if (const auto failure = win.access.remote()->take_failure())
     return bad_place(failure->fit, win, failure->target, failure->disp);
   return kSuccess;
@@ -40,9 +44,39 @@ void relax_after_reading(Win& win) {
   msg::relax(win.self());
 }
 
+namespace {
+
+// What operations that are queued for a target in another process wait for.
+std::string wanted_of(Win& win, int target) {
+  using Wants = rma::RemoteAccess::Wants;
+  switch (win.access.remote()->wants(target)) {
+    case Wants::kLock:
+      return fmt::format("whose lock rank {} has not got yet", win.rank());
+    case Wants::kPost:
+      return "which has not called MPI_Win_post";
+    case Wants::kFence:
+      return "which is behind a MPI_Win_fence to which not all members have come";
+    case Wants::kNothing:
+      break;
+  }
+  return "";
+}
+
+std::string text_of_several(const char* call, Win& win) {
+  const std::string name = win.display_name();
+  for (int target = 0; win.access.remote() != nullptr && target < win.size();
+       ++target) {
+    const std::string wanted = wanted_of(win, target);
+    if (!wanted.empty())
+      return fmt::format("{} on {}: waits for rank {}, {}", call, name, target, wanted);
+  }
+  return fmt::format("{} on {}", call, name);
+}
+
+}  // namespace
+
 std::string TargetReason::text() const {
-  if (target_ == MPI_PROC_NULL)
-    return fmt::format("{} on {}", call_, win_.display_name());
+  if (target_ == MPI_PROC_NULL) return text_of_several(call_, win_);
   const rma::TargetLock& lock = win_.target(target_).lock;
   const int holder = lock.exclusive_holder();
   const auto shares = lock.shares();
@@ -51,6 +85,10 @@ std::string TargetReason::text() const {
     held = fmt::format(", held by rank {}", holder);
   else if (shares > 0)
     held = fmt::format(", shared by {} rank{}", shares, shares == 1 ? "" : "s");
+  if (win_.access.remote() != nullptr) {
+    const std::string wanted = wanted_of(win_, target_);
+    if (!wanted.empty()) held = ", " + wanted;
+  }
   return fmt::format("{} of rank {}{}, {}", call_, target_, held, win_.display_name());
 }
 
@@ -77,13 +115,37 @@ class FenceReason final : public sched::WaitReason {
 
 }  // namespace
 
+namespace {
+
+// A barrier of a window that spans processes.
+struct FenceRoom final : Room {
+  std::vector<rma::Access*> later;  // of members that have not waited
+  void note_told() override {
+    for (rma::Access* access : later) access->end_fence();
+  }
+};
+
+}  // namespace
+
+void fence_later(Win& win) {
+  Comm& comm = win.comm();
+  win.access.begin_fence();
+  pass_by<FenceRoom>(comm.self(), meeting_key(MeetingKind::kBarrier, comm),
+                     comm.members(),
+                     [&](FenceRoom& room) { room.later.push_back(&win.access); });
+}
+
+void await_fence(const char* call, Win& win) {
+  win.access.await_fence(TargetReason(call, win, MPI_PROC_NULL));
+}
+
 void meet_all(const char* call, Win& win) {
   if (win.size() == 1) return;
   Comm& comm = win.comm();
   if (!comm.is_in_one_process()) [[unlikely]] {
-    meet<Room>(
+    meet<FenceRoom>(
         comm.self(), meeting_key(MeetingKind::kBarrier, comm), comm.members(),
-        [](Room&) {}, call);
+        [](FenceRoom&) {}, call);
     return;
   }
   nbc::direct::Team& team = comm.team();

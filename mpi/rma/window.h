@@ -34,6 +34,12 @@ inline Err finish(const char* call, Win& win, int target, bool is_local = false)
   return finish_elsewhere(call, win, target, is_local);
 }
 
+// Only the errors that targets in other processes have found so far.
+[[gnu::cold]] Err failure_elsewhere(Win& win);
+inline Err late_failure(Win& win) {
+  return win.access.remote() == nullptr ? kSuccess : failure_elsewhere(win);
+}
+
 [[gnu::cold]] Err bad_target(int rank, const Win& win);
 // MPI_PROC_NULL is not a target; a call that accepts it tests for it first.
 inline Err check_target(int rank, const Win& win) {
@@ -49,6 +55,15 @@ void relax_after_reading(Win& win);
 
 // A barrier of all members. Switches: yes.
 void meet_all(const char* call, Win& win);
+// The same without waiting, for access.may_fence_later().
+void fence_later(Win& win);
+
+// Before a call that begins or ends an epoch: a fence that has not waited for the others must have ended.
+[[gnu::cold]] void await_fence(const char* call, Win& win);
+inline void end_coming_fence(const char* call, Win& win) {
+  if (win.access.has_coming_fence()) [[unlikely]]
+    await_fence(call, win);
+}
 
 // "MPI_Win_lock of rank 3 in MyWindow: held by rank 5"; also for a post that has not come.
 class TargetReason final : public sched::WaitReason {

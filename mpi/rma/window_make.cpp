@@ -11,7 +11,7 @@
 #include "mpi/impl/rma.h"
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/meeting.h"
-#include "mpi/objects/several_jobs.h"
+#include "mpi/objects/process_list.h"
 #include "mpi/rma/window.h"
 #include "mpi/rma/window_hints.h"
 #include "runtime/job/host_map.h"
@@ -83,10 +83,11 @@ struct WindowRoom final : Room {
     share = std::make_shared<rma::WindowShare>(comm.size());
     if (comm.is_in_one_process()) return;
     const job::ProcessMap& map = comm.self().job->processes();
-    span_.here = map.process_of(comm.self().world_rank);
+    const ProcessList& list = *comm.members().processes;
+    span_.here = list.process_of(map, comm.self().world_rank);
     span_.window = rma::Port::of(span_.here).new_window();
     for (const int world_rank : comm.world_ranks())
-      span_.process.push_back(map.process_of(world_rank));
+      span_.process.push_back(list.process_of(map, world_rank));
   }
 
   rma::Span span_;
@@ -113,6 +114,12 @@ Err check_size(Count size, Count unit) {
 Err check_hosts(const Comm& comm) {
   if (comm.is_in_one_process()) [[likely]]
     return kSuccess;
+  if (comm.spans_jobs())
+    return fail(MPI_ERR_RMA_SHARED,
+                fmt::format("the members of {} are of several jobs (MPI_Comm_accept, "
+                            "MPI_Comm_connect), which share no memory: make one "
+                            "communicator for each job (MPI_Comm_split_type)",
+                            comm.display_name()));
   const job::ProcessMap& map = comm.self().job->processes();
   const job::HostMap& hosts = job::host_map();
   const auto host_of = [&](int rank) { return hosts.host_of(map.process_of(rank)); };
@@ -167,7 +174,6 @@ void meet_and_make(const Plan& plan, Comm& comm, Win** out) {
 }
 
 Err make(const Plan& plan, Comm& comm, MPI_Win* handle, Win** out = nullptr) {
-  MPC_MPI_TRY(refuse_several_jobs(comm, "windows"));
   Win* win = nullptr;
   meet_and_make(plan, comm, &win);
   if (win == nullptr)
@@ -242,6 +248,7 @@ Err win_create_dynamic(Info* info, Comm& comm, MPI_Win* win) {
 
 Err win_free(HandleRef<Win, MPI_Win> ref) {
   Win& win = *ref.object;
+  end_coming_fence("MPI_Win_free", win);
   MPC_MPI_TRY(sync_error(win.access.before_free()));
   MPC_MPI_TRY(win.attributes.remove_all(win.handle()));
   win.access.finish_all(false, TargetReason("MPI_Win_free", win, MPI_PROC_NULL));

@@ -7,7 +7,7 @@
 // Users:     mpi/coll/direct_later.cpp begins, mpi/objects/request.cpp completes.
 // Threads:   one execution at a time for each Pending; those of one member are begun one after the other
 //            (MPI's rule for collectives), and may be completed by other threads in any order.
-// See also:  docs/design/0051-small-nonblocking.md, nbc/direct/trail.h.
+// See also:  docs/design/0050-small-nonblocking.md, nbc/direct/trail.h.
 //
 // A number of its own (epoch) tells the team's collectives of this kind apart, so they do not depend on the
 // blocking ones in between.

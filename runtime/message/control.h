@@ -42,6 +42,13 @@ using ControlHandler = void (*)(void* argument, int here, int from,
 void set_control_handler(ControlChannel channel, ControlHandler handler,
                          void* argument) noexcept;
 
+// Told that a connection begins with a process of another job (runtime/message/abroad.h), perhaps after earlier ones: what
+// was sent and received on the channel before has gone with its process. Nothing has arrived yet. Caller: any thread,
+// without locks; must not wait.
+using ControlPeerHandler = void (*)(int here, int peer) noexcept;
+void set_control_peer_handler(ControlChannel channel,
+                              ControlPeerHandler handler) noexcept;
+
 // Sends from process `here`, which is in this address space, to another process.
 // Caller: any execution or thread that holds no lock that a handler acquires. Switches: no.
 // Ownership: the bytes are the caller's again when it returns.

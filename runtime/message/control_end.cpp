@@ -21,6 +21,7 @@ struct OfferHandler {
   void* argument;
 };
 constinit OfferHandler g_offer_handlers[kControlChannels]{};
+constinit ControlPeerHandler g_peer_handlers[kControlChannels]{};
 
 // Not the messages by which processes find out whether everything is at rest.
 constexpr bool is_work(ControlChannel channel) noexcept {
@@ -41,6 +42,11 @@ void set_control_handler(ControlChannel channel, ControlHandler handler,
 void set_control_offer_handler(ControlChannel channel, ControlOfferHandler handler,
                                void* argument) noexcept {
   g_offer_handlers[index_of(channel)] = {handler, argument};
+}
+
+void set_control_peer_handler(ControlChannel channel,
+                              ControlPeerHandler handler) noexcept {
+  g_peer_handlers[index_of(channel)] = handler;
 }
 
 ControlEnd::ControlEnd(int here, int processes, transport::Net& net)
@@ -154,6 +160,7 @@ void ControlEnd::begin_peer(int peer) noexcept {
     stream.expected = 0;
     stream.message.clear();
     stream.early.clear();
+    if (g_peer_handlers[c] != nullptr) g_peer_handlers[c](here_, peer);
   }
 }
 

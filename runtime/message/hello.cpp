@@ -119,8 +119,8 @@ Result<std::vector<std::byte>> receive_hello(int fd, uint64_t most_ns) {
 }
 
 std::string agreed_settings() {
-  constexpr std::string_view kPrefixes[] = {"message.", "nbc.",
-                                            "net.unexpected_bytes=", "mpi.check="};
+  constexpr std::string_view kPrefixes[] = {
+      "message.", "nbc.", "net.unexpected_bytes=", "net.window_bytes=", "mpi.check="};
   std::string out;
   const std::string all = job::settings_text();
   for (size_t at = 0; at < all.size();) {

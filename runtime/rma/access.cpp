@@ -29,6 +29,9 @@ Complaint Access::may_begin() const noexcept {
     case Mode::kNone:
     case Mode::kFenceOpen:
       return nullptr;
+    case Mode::kFenceComing:
+      if (!is_fence_used_) return nullptr;
+      [[fallthrough]];
     case Mode::kFenceUsed:
       return "the epoch of MPI_Win_fence, which has operations, has not ended";
     case Mode::kStarted:
@@ -48,10 +51,15 @@ Complaint Access::reach_slowly(int target, const sched::WaitReason& why) {
       return nullptr;
     case Mode::kFenceUsed:
       return nullptr;
+    case Mode::kFenceComing:
+      is_fence_used_ = true;
+      // Operations elsewhere wait by themselves.
+      if (!is_queued_for(target)) await_fence(why);
+      return nullptr;
     case Mode::kStarted:
       if ((mark(target) & kInGroup) == 0)
         return "the target is not in the group of MPI_Win_start";
-      share_.target(me_).posts.wait_and_take(target, self_, why);
+      take_post(target, why);
       set_mark(target, kInGroup | kReady);
       return nullptr;
     case Mode::kLocked:
@@ -75,6 +83,25 @@ Complaint Access::before_fence() const noexcept {
 
 void Access::after_fence(bool may_follow) noexcept {
   set_mode(may_follow ? Mode::kFenceOpen : Mode::kNone);
+}
+
+bool Access::may_fence_later() const noexcept {
+  const Mode mode = mode_.load(std::memory_order_relaxed);
+  return remote_ != nullptr && !may_share_ &&
+         (mode == Mode::kNone || mode == Mode::kFenceOpen);
+}
+
+void Access::begin_fence() {
+  remote_->begin_fence();
+  is_fence_used_ = false;
+  set_mode(Mode::kFenceComing);
+}
+
+void Access::end_fence() { remote_->end_fence(); }
+
+void Access::await_fence(const sched::WaitReason& why) {
+  remote_->await_fence(why);
+  set_mode(is_fence_used_ ? Mode::kFenceUsed : Mode::kFenceOpen);
 }
 
 // ---- post, start, complete, wait -------------------------------------------------------------------
@@ -103,33 +130,31 @@ Complaint Access::start(std::span<const int> targets) {
   return nullptr;
 }
 
+// Operations on targets in other processes wait for the post by themselves.
+void Access::take_post(int target, const sched::WaitReason& why) {
+  if (is_queued_for(target)) [[unlikely]]
+    remote_->start(target);
+  else
+    share_.target(me_).posts.wait_and_take(target, self_, why);
+}
+
 Complaint Access::complete(const sched::WaitReason& why) {
   if (mode_.load(std::memory_order_relaxed) != Mode::kStarted)
     return "MPI_Win_start was not called";
-  for (const int target : group_) {
-    if ((mark(target) & kReady) == 0)
-      share_.target(me_).posts.wait_and_take(target, self_, why);
-  }
+  for (const int target : group_)
+    if ((mark(target) & kReady) == 0 && is_queued_for(target)) remote_->start(target);
+  for (const int target : group_)
+    if ((mark(target) & kReady) == 0 && !is_queued_for(target)) take_post(target, why);
   for (const int target : group_) {
     set_mark(target, 0);
     if (share_.is_elsewhere(target)) [[unlikely]]
-      complete_elsewhere(target, why);
+      remote_->complete(target, why);
     else
       share_.target(target).note_completed();
   }
   group_.clear();
   set_mode(Mode::kNone);
   return nullptr;
-}
-
-// It arrives there after the puts. Errors that a target of a dynamic
-// window finds are reported only by a flush.
-void Access::complete_elsewhere(int target, const sched::WaitReason& why) {
-  if (share_.target(target).memory.is_dynamic())
-    remote_->flush(target, why);
-  else
-    remote_->settle(target, why);
-  remote_->complete(target);
 }
 
 namespace {

@@ -14,7 +14,8 @@
 //     |      unlock_all ----+ +---- lock ---> kLocked     (several targets) -- last unlock --> kNone
 //     +-------------------------- lock_all -> kLockedAll                    -- unlock_all --> kNone
 //
-// A fence without a following operation leaves kFenceOpen, which any other epoch may replace.
+// A fence without a following operation leaves kFenceOpen, which any other epoch may replace. kFenceComing is kFenceOpen or
+// kFenceUsed, but not all members have come to the fence.
 
 #include <atomic>
 #include <cstdint>
@@ -42,7 +43,8 @@ class Access {
   Access(const Access&) = delete;
 
   // --- operations --------------------------------------------------------------------------------
-  // Called before each. Waits for a post, or for a lock that MPI_Win_lock_all has postponed.
+  // Called before each. Waits for a post, or for a lock that MPI_Win_lock_all has postponed, of a target whose memory is
+  // here: operations on others wait in a queue (remote()).
   // Switches: only then. Cost: three loads.
   Complaint reach(int target, const sched::WaitReason& why) {
     if (mode_.load(std::memory_order_relaxed) == Mode::kFenceUsed) return nullptr;
@@ -59,9 +61,21 @@ class Access {
   // --- fence: the layer above has the barrier ------------------------------------------------------
   Complaint before_fence() const noexcept;
   void after_fence(bool may_follow) noexcept;
+  // A fence that no operations precede, with members in other processes, need not wait for them: operations wait, and
+  // go when all have come. begin_fence() instead of after_fence(); end_fence() is called, once, when all members have come.
+  // Caller of end_fence(): any, before await_fence() lets the member go on.
+  bool may_fence_later() const noexcept;
+  void begin_fence();
+  void end_fence();
+  // Called before any other call that begins or ends an epoch, if there is such a fence. Switches: yes.
+  bool has_coming_fence() const noexcept {
+    return mode_.load(std::memory_order_relaxed) == Mode::kFenceComing;
+  }
+  void await_fence(const sched::WaitReason& why);
 
   // --- post, start, complete, wait -------------------------------------------------------------------
-  // Members of the window. post() switches no; complete() and wait() do.
+  // Members of the window. post() switches no; complete() and wait() do. complete() may return before the posts of targets
+  // in other processes have come: what it has copied, and the news that it has come, are sent then.
   Complaint post(std::span<const int> origins);
   Complaint start(std::span<const int> targets);
   Complaint complete(const sched::WaitReason& why);
@@ -69,7 +83,8 @@ class Access {
   Complaint test(bool* is_over);
 
   // --- locks -----------------------------------------------------------------------------------------
-  // `is_unchecked`: the program says that nobody else locks (MPI_MODE_NOCHECK). Switch: yes.
+  // `is_unchecked`: the program says that nobody else locks (MPI_MODE_NOCHECK). The lock of a target whose memory is in
+  // another process is asked for, and operations wait for it. Switch: yes.
   Complaint lock(LockType type, int target, bool is_unchecked,
                  const sched::WaitReason& why);
   Complaint unlock(int target);
@@ -83,7 +98,8 @@ class Access {
   // --- members in other processes ----------------------------------------------------------------------
   // For operations on them; null: there are none, and finish() has no effect.
   RemoteAccess* remote() const noexcept { return remote_.get(); }
-  // Called before unlock() and unlock_all(), which may arrive before the data of long puts and gets are moved.
+  // Called before unlock() and unlock_all(), which may arrive before the data of long puts and gets are moved, or while
+  // the lock is not held yet.
   // Switch: yes.
   void before_unlock(int target, const sched::WaitReason& why);
   void before_unlock_all(const sched::WaitReason& why);
@@ -100,6 +116,7 @@ class Access {
  private:
   enum class Mode : uint8_t {
     kNone,
+    kFenceComing,  // until somebody asks
     kFenceOpen,
     kFenceUsed,
     kStarted,
@@ -135,13 +152,18 @@ class Access {
   void take(int target, LockType type, const sched::WaitReason& why);
   void hold(int target, const sched::WaitReason& why);
   void give_back(int target) noexcept;
-  [[gnu::cold]] void complete_elsewhere(int target, const sched::WaitReason& why);
+  void take_post(int target, const sched::WaitReason& why);
+  // Is its memory in another process? Where it is mapped here, loads and copies do not ask any queue.
+  bool is_queued_for(int target) const noexcept {
+    return share_.is_elsewhere(target) && share_.target(target).memory.is_far();
+  }
 
   WindowShare& share_;
   job::Rank& self_;
   const int me_;
   const bool may_share_;
   std::atomic<Mode> mode_{Mode::kNone};
+  bool is_fence_used_ = false;  // kFenceComing: operations wait
   bool is_posted_ = false;
   bool all_unchecked_ = false;
   std::atomic<Marks*> marks_{nullptr};  // of each target; created at the first use

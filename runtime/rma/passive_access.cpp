@@ -3,13 +3,20 @@
 #include <algorithm>
 
 #include "runtime/rma/access.h"
+#include "runtime/rma/lock_lines.h"
 #include "runtime/rma/remote_access.h"
 
 namespace mpc::rma {
 
 void Access::take(int target, LockType type, const sched::WaitReason& why) {
-  if (share_.is_elsewhere(target)) [[unlikely]]
-    return remote_->lock(target, type, why);
+  if (share_.is_elsewhere(target)) [[unlikely]] {
+    remote_->lock(target, type);
+    if (!is_queued_for(target)) remote_->settle(target, why);
+    return;
+  }
+  // Locks are acquired in the order of the calls.
+  if (lock_lines::any()) [[unlikely]]
+    lock_lines::wait(self_, why);
   share_.target(target).lock.lock(self_, type, me_, why);
 }
 

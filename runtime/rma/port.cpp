@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/settings.h"
 #include "runtime/message/control.h"
+#include "runtime/rma/lock_lines.h"
 
 namespace mpc::rma {
 namespace {
@@ -21,18 +22,44 @@ IntSetting s_room{
 
 size_t room() noexcept { return static_cast<size_t>(s_room.get()); }
 
-const job::ProcessMap* g_map = nullptr;
+const job::ProcessMap* g_map = nullptr;  // of this job
 // By process; created when first needed.
 std::vector<std::atomic<Port*>>* g_ports = nullptr;
+constinit std::atomic<Port*> g_port_abroad{nullptr};
+
+// The port for windows of several jobs. Like a slot's context ids the numbers of its windows are not those of an earlier
+// process in the slot.
+Port& port_abroad() {
+  namespace neighbours = job::neighbours;
+  constexpr int kCountBits = 24, kGenerationBits = 16;
+  static Port* const port = [] {
+    auto* const made = new Port(
+        neighbours::far_process(neighbours::own_slot()), neighbours::kGoneSlot + 1,
+        neighbours::generation() % (1 << kGenerationBits) << kCountBits);
+    g_port_abroad.store(made, std::memory_order_release);
+    return made;
+  }();
+  return *port;
+}
 
 }  // namespace
 
-Port::Port(int process, int processes)
+Port::Port(int process, int processes, uint64_t first_window)
     : process_(process),
       processes_(processes),
+      last_window_(first_window),
       links_(std::make_unique<Link[]>(static_cast<size_t>(processes))) {}
 
+int Port::process_at(size_t index) const noexcept {
+  const auto number = static_cast<int>(index);
+  return job::neighbours::is_far_process(process_)
+             ? job::neighbours::far_process(number)
+             : number;
+}
+
 Port& Port::of(int process) {
+  if (job::neighbours::is_far_process(process)) [[unlikely]]
+    return port_abroad();
   std::atomic<Port*>& slot = (*g_ports)[static_cast<size_t>(process)];
   // Acquire pairs with the exchange.
   Port* present = slot.load(std::memory_order_acquire);
@@ -62,16 +89,34 @@ void Port::listen(const job::ProcessMap& map) {
         of(here).take_offer(offer);
       },
       nullptr);
+  msg::set_control_peer_handler(
+      msg::ControlChannel::kWindow, [](int, int peer) noexcept {
+        // A new one has heard nothing from an earlier peer.
+        Port* const port = g_port_abroad.load(std::memory_order_acquire);
+        if (port != nullptr) port->begin_peer(peer);
+      });
+}
+
+// What an earlier process in this slot has told or not processed is of no use. Operations that await its answers wait for ever, as
+// receives do.
+void Port::begin_peer(int process) noexcept {
+  Link& fresh = link(process);
+  fresh.on_its_way.store(0, std::memory_order_relaxed);
+  fresh.worked_off = 0;
+  fresh.types.clear();
+  fresh.puts.clear();
+  fresh.offers.clear();
 }
 
 // ---- windows ---------------------------------------------------------------------------------
 
+// Connections with other jobs have a thread, which looks anyway.
 void Port::add_window(uint64_t window, std::weak_ptr<WindowShare> share) {
   {
     const Locked lock(lock_);
     windows_[window].share = std::move(share);
   }
-  msg::begin_to_serve();
+  if (!job::neighbours::is_far_process(process_)) msg::begin_to_serve();
 }
 
 void Port::remove_window(uint64_t window) noexcept {
@@ -79,7 +124,7 @@ void Port::remove_window(uint64_t window) noexcept {
     const Locked lock(lock_);
     windows_.erase(window);
   }
-  msg::end_to_serve();
+  if (!job::neighbours::is_far_process(process_)) msg::end_to_serve();
 }
 
 std::shared_ptr<WindowShare> Port::find_window(uint64_t window) {
@@ -171,10 +216,40 @@ void Port::take_room(int to, size_t bytes, job::Rank& self,
   other.waiting.erase(std::ranges::find(other.waiting, &self));
 }
 
+bool Port::take_room_or_later(int to, size_t bytes, OriginEnd& access, int target) {
+  Link& other = link(to);
+  if (try_room(other, bytes)) return true;
+  uint64_t number = 0;
+  {
+    const Locked lock(other.lock);
+    number = ++other.last_stalled;
+    other.stalled.push_back({&access, target, number});
+  }
+  // Room that comes back from here on finds the entry; what came back before is seen, because its thread has
+  // had the lock before us.
+  if (!try_room(other, bytes)) return false;
+  {
+    const Locked lock(other.lock);
+    const auto found = std::ranges::find(other.stalled, number, &Link::Stalled::number);
+    if (found != other.stalled.end()) {
+      other.stalled.erase(found);
+      return true;
+    }
+  }
+  // A thread that has room runs the queue now, or has run it: `access` may be gone.
+  give_room_back(other, bytes);
+  return false;
+}
+
 void Port::give_room_back(Link& link, size_t bytes) noexcept {
   link.on_its_way.fetch_sub(bytes, std::memory_order_relaxed);
-  const Locked lock(link.lock);
-  for (job::Rank* rank : link.waiting) msg::notify(*rank);
+  std::vector<Link::Stalled> stalled;
+  {
+    const Locked lock(link.lock);
+    for (job::Rank* rank : link.waiting) msg::notify(*rank);
+    stalled.swap(link.stalled);
+  }
+  for (const Link::Stalled& each : stalled) each.access->run_queue(each.target);
 }
 
 // Reported from a quarter of the room on, so that one message serves for many.
@@ -207,8 +282,36 @@ void Port::end_operation(uint64_t ticket) {
     pending = std::move(found->second);
     pending_.erase(found);
   }
+  if (pending.line != nullptr) {
+    for (const lock_lines::Request& next : lock_lines::end(*pending.line))
+      next.port->send(next.to, next.packet);
+    pending.access->note_grant(
+        pending.target);  // the rank is notified after its line has ended
+    return;
+  }
   pending.access->note_end(pending.target, pending.is_over.get());
 }
+
+// ---- posts -----------------------------------------------------------------------------------------
+
+// The post itself is on the board.
+void Port::pass_post_on(const Packet& packet) {
+  OriginEnd* access = nullptr;
+  {
+    const Locked lock(lock_);
+    const auto window = windows_.find(packet.window);
+    if (window == windows_.end()) return;
+    const auto found = window->second.accesses.find(packet.target);
+    // Whoever has something in a queue exists until it has been sent.
+    if (found == window->second.accesses.end() ||
+        !found->second->note_post(packet.origin))
+      return;
+    access = found->second;
+  }
+  access->run_queue(packet.origin);
+}
+
+// ---- answers ---------------------------------------------------------------------------------------
 
 // Data come in any number of parts; only this thread removes a Pending, so it exists meanwhile.
 void Port::take_data(int from, const Packet& packet, std::span<const std::byte> data) {

@@ -17,18 +17,22 @@
 // each pair of processes.
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 #include "runtime/datatype/datatype.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/job/process_map.h"
 #include "runtime/job/rank.h"
 #include "runtime/message/control.h"
 #include "runtime/rma/packet.h"
+#include "scheduler/execution.h"
 
 namespace mpc::rma {
 
@@ -39,6 +43,12 @@ class OriginEnd {
  public:
   virtual void note_end(int target, std::atomic<bool>* is_over) = 0;
   virtual void note_failure(const Packet& packet) = 0;
+  // The lock that was asked for is held.
+  virtual void note_grant(int target) = 0;
+  // The target has posted. True: operations wait for that, and run_queue() is wanted.
+  virtual bool note_post(int target) = 0;
+  // Sends what waits. Afterwards the object may be gone.
+  virtual void run_queue(int target) = 0;
 
  protected:
   ~OriginEnd() = default;
@@ -59,6 +69,8 @@ struct Pending {
   std::shared_ptr<std::atomic<bool>> is_over = {};
   int parts =
       1;  // a long put ends when its buffer is free, and when its target has answered
+  // Of a lock: whose it is, in lock_lines.
+  const sched::Execution* line = nullptr;
 };
 // Stores data that have come for it: from byte, or element, `offset` of the whole on.
 void deposit(const Pending& pending, uint64_t offset,
@@ -66,18 +78,26 @@ void deposit(const Pending& pending, uint64_t offset,
 
 class Port {
  public:
-  // The port of a process in this address space. It exists until the next listen().
+  // The port of a process in this address space. It exists until the next listen(). Where members of several jobs
+  // share a window the process has another port, under the number that it has there (runtime/job/neighbours.h);
+  // it exists as long as the process.
   static Port& of(int process);
   // Called before the network of a job of several processes
   // is opened. The map outlives the network.
   static void listen(const job::ProcessMap& map);
 
-  Port(int process, int processes);
+  // `first_window`: where the numbers of its windows begin.
+  Port(int process, int processes, uint64_t first_window = 0);
   int process() const noexcept { return process_; }
+  // Processes that this one may have windows with have indexes below this.
   int processes() const noexcept { return processes_; }
+  static size_t index_of(int process) noexcept {
+    return static_cast<size_t>(job::neighbours::index_of_process(process));
+  }
+  int process_at(size_t index) const noexcept;
 
   // --- windows ---
-  // Unique among all processes of the job, and never used again.
+  // Unique among all processes of the job, or of the jobs that are connected, and never used again.
   uint64_t new_window() noexcept {
     return (static_cast<uint64_t>(process_) + 1) << 40 |
            last_window_.fetch_add(1, std::memory_order_relaxed);
@@ -112,6 +132,8 @@ class Port {
   static size_t charge_of(size_t message_bytes) noexcept;
   // Waits until so many bytes may be on their way to that process. Switches: yes.
   void take_room(int to, size_t bytes, job::Rank& self, const sched::WaitReason& why);
+  // The same for a thread that must not wait. False: access.run_queue(target) is called when some room has come back.
+  bool take_room_or_later(int to, size_t bytes, OriginEnd& access, int target);
 
   // A number for a datatype of this process in other processes.
   uint64_t new_type() noexcept {
@@ -134,6 +156,8 @@ class Port {
   void take_offer(const msg::ControlOffer& offer) noexcept;
   // Also for a lock that was waited for.
   void answer(int to, uint64_t ticket);
+  // A connection with this process has begun, perhaps with another one than before; nothing has arrived yet.
+  void begin_peer(int process) noexcept;
 
  private:
   struct Window {
@@ -146,6 +170,14 @@ class Port {
     std::atomic<uint64_t> on_its_way{0};
     Mutex lock;
     std::vector<job::Rank*> waiting MPC_GUARDED_BY(lock);
+    // Whose queues have found no room; each has something in its queue, and so exists.
+    struct Stalled {
+      OriginEnd* access;
+      int target;
+      uint64_t number;
+    };
+    std::vector<Stalled> stalled MPC_GUARDED_BY(lock);
+    uint64_t last_stalled MPC_GUARDED_BY(lock) = 0;
     // Only for the net's thread.
     uint64_t worked_off = 0;
     std::unordered_map<uint64_t, dt::TypeRef> types;
@@ -155,14 +187,14 @@ class Port {
     std::unordered_map<uint64_t, msg::ControlOffer> offers;
   };
   struct Operation;  // a packet at its target: serve.cpp
-
-  Link& link(int process) noexcept { return links_[static_cast<size_t>(process)]; }
+  Link& link(int process) noexcept { return links_[index_of(process)]; }
   bool try_room(Link& link, size_t bytes) noexcept;
   void give_room_back(Link& link, size_t bytes) noexcept;
   void note_worked_off(int from, size_t bytes);
   std::shared_ptr<WindowShare> find_window(uint64_t window);
   dt::TypeRef find_type(int from, uint64_t number);
   void end_operation(uint64_t ticket);
+  void pass_post_on(const Packet& packet);
   static void end_at_origin(msg::ControlTransfer& self, transport::Outcome) noexcept;
 
   void serve(int from, const Packet& packet, std::span<const std::byte> data);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "runtime/message/control.h"
+#include "runtime/rma/lock_lines.h"
 
 namespace mpc::rma {
 
@@ -42,6 +43,14 @@ Packet RemoteAccess::packet(Verb verb, int target) const noexcept {
 
 // ---- waiting for answers -----------------------------------------------------------------------
 
+template <class Ready>
+void RemoteAccess::wait(Ready ready, const sched::WaitReason& why) {
+  msg::wait_for_control(
+      self_, [](void* is_ready) { return (*static_cast<Ready*>(is_ready))(); }, &ready,
+      why);
+  const Locked after_the_last_answer(lock_);
+}
+
 uint64_t RemoteAccess::await(Pending pending) {
   pending.access = this;
   // Relaxed: our own count, until the answer.
@@ -53,6 +62,10 @@ uint64_t RemoteAccess::await(Pending pending) {
 
 void RemoteAccess::note_end(int target, std::atomic<bool>* is_over) {
   const Locked lock(lock_);
+  note_end_locked(target, is_over);
+}
+
+void RemoteAccess::note_end_locked(int target, std::atomic<bool>* is_over) {
   // Release pairs with wait() and with tests of a request: the data that came are in its buffer.
   if (is_over != nullptr) is_over->store(true, std::memory_order_release);
   if (target >= 0) state(target).awaited.fetch_sub(1, std::memory_order_release);
@@ -60,12 +73,8 @@ void RemoteAccess::note_end(int target, std::atomic<bool>* is_over) {
   msg::notify(self_);
 }
 
-template <class Ready>
-void RemoteAccess::wait(Ready ready, const sched::WaitReason& why) {
-  msg::wait_for_control(
-      self_, [](void* is_ready) { return (*static_cast<Ready*>(is_ready))(); }, &ready,
-      why);
-  const Locked after_the_last_answer(lock_);
+void RemoteAccess::await_fence(const sched::WaitReason& why) {
+  wait([&] { return !is_fence_coming_.load(std::memory_order_acquire); }, why);
 }
 
 void RemoteAccess::settle(int target, const sched::WaitReason& why) {
@@ -84,12 +93,17 @@ void RemoteAccess::note_long(int target) noexcept {
 }
 
 void RemoteAccess::settle_long(int target, const sched::WaitReason& why) {
-  if (state(target).has_long.exchange(false, std::memory_order_relaxed))
+  State& its = state(target);
+  // Acquire pairs with pop(): what it has sent has set the mark.
+  if (its.is_shut.load(std::memory_order_acquire) ||
+      its.has_long.exchange(false, std::memory_order_relaxed))
     settle(target, why);
 }
 
 void RemoteAccess::settle_all_long(const sched::WaitReason& why) {
-  if (has_long_.exchange(false, std::memory_order_relaxed)) settle_all(why);
+  if (shut_.load(std::memory_order_acquire) != 0 ||
+      has_long_.exchange(false, std::memory_order_relaxed))
+    settle_all(why);
 }
 
 // ---- flush -------------------------------------------------------------------------------------
@@ -101,6 +115,8 @@ void RemoteAccess::send_flush(int process, int target) {
 }
 
 void RemoteAccess::flush(int target, const sched::WaitReason& why) {
+  // A question would pass what is queued.
+  if (state(target).is_shut.load(std::memory_order_acquire)) settle(target, why);
   if (state(target).is_dirty.exchange(false, std::memory_order_relaxed))
     send_flush(process_of(target), target);
   settle(target, why);
@@ -108,6 +124,7 @@ void RemoteAccess::flush(int target, const sched::WaitReason& why) {
 
 // One question per process, however many targets it has.
 void RemoteAccess::flush_all(const sched::WaitReason& why) {
+  if (shut_.load(std::memory_order_acquire) != 0) settle_all(why);
   std::vector<int> asked;
   for (int target = 0; target < share_.size(); ++target) {
     if (!state(target).is_dirty.load(std::memory_order_relaxed)) continue;
@@ -121,14 +138,21 @@ void RemoteAccess::flush_all(const sched::WaitReason& why) {
   settle_all(why);
 }
 
-// ---- locks, posts ------------------------------------------------------------------------------
+// ---- locks, posts: for queues see queue.cpp -------------------------------------------------------
 
-void RemoteAccess::lock(int target, LockType type, const sched::WaitReason& why) {
+void RemoteAccess::lock(int target, LockType type) {
+  {
+    const Locked lock(lock_);
+    push(target, {.what = Queue::What::kLock});
+  }
+  const sched::Execution& line = sched::Execution::self();
   Packet question = packet(Verb::kLock, target);
   question.lock = type;
-  question.ticket = await({.target = target});
-  port_.send(process_of(target), question);
-  settle(target, why);
+  // The entry is what is awaited.
+  question.ticket =
+      port_.add_pending({.access = this, .target = target, .line = &line});
+  const int to = process_of(target);
+  if (lock_lines::may_send({&port_, to, question}, line)) port_.send(to, question);
 }
 
 void RemoteAccess::unlock(int target, LockType type) {
@@ -140,11 +164,6 @@ void RemoteAccess::unlock(int target, LockType type) {
 void RemoteAccess::post(int origin) {
   Packet told = packet(Verb::kPost, origin);
   port_.send(process_of(origin), told);
-}
-
-void RemoteAccess::complete(int target) {
-  Packet told = packet(Verb::kComplete, target);
-  port_.send(process_of(target), told);
 }
 
 // ---- failures ----------------------------------------------------------------------------------

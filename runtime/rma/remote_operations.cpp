@@ -1,4 +1,4 @@
-// Put, get and the accumulates on targets in other processes: sends parts of them as packets.
+// Put, get and the accumulates on targets in other processes: what becomes of them, sent in parts as packets.
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +13,24 @@ namespace {
 // Long enough that heads and tickets cost little; short enough that a process that serves others
 // soon finishes one, and that a part is smaller than the least room.
 constexpr Count kPartBytes = 64 << 10;
+
+// What MPI_Win_complete copies for each target, so that it need not wait for a post: little enough that the copy costs less
+// than what it saves, and that epochs that run ahead of their posts take little memory. Chosen.
+constexpr uint64_t kMostCopiedBytes = 64 << 10;
+constexpr size_t kMostEntries = 256;
+// Copied when they are queued: a copy of that costs about as much as the entry. Programs that use the buffer of a
+// small accumulate again too early, which MPI forbids, work as they do when it is sent at once.
+constexpr uint64_t kLittleBytes = 512;
+// Entries of a queue, some hundred bytes each, behind which an operation waits in its call. Chosen.
+constexpr size_t kMostQueued = 1024;
+
+// Must the next operation wait in its call? When the last grant has come: else the queue would grow at its end as fast as
+// another thread sends its first entries, and each operation would cost an entry for as long as the member goes on.
+bool is_waited_for(const Queue& queue) {
+  if (queue.entries.size() >= kMostQueued) return true;
+  return !queue.entries.empty() && !queue.entries.front().is_marker() &&
+         std::ranges::none_of(queue.entries, &Queue::Entry::is_marker);
+}
 
 bool has_gaps(const dt::Datatype& element) noexcept {
   return element.size() != element.extent();
@@ -31,6 +49,24 @@ void gather(const dt::Datatype& element, const Buffer& from, Count first, Count 
   dt::pack(from.base, *from.type, from.count, offset, packed.get(), bytes);
   std::memset(out, 0, static_cast<size_t>(n * element.extent()));
   dt::unpack(out, element, n, 0, packed.get(), bytes);
+}
+
+// Bytes of one step of its offset.
+uint64_t unit_of(const Outgoing& op) noexcept {
+  return op.element != nullptr ? static_cast<uint64_t>(op.element->extent()) : 1;
+}
+
+// The data of a put or an accumulate.
+void copy(Queue::Entry& entry) {
+  Outgoing& op = entry.operation;
+  if (op.origin.type == nullptr) return;
+  entry.copied_bytes = op.end * unit_of(op);
+  op.copy = std::make_unique_for_overwrite<std::byte[]>(entry.copied_bytes);
+  if (op.element == nullptr)
+    dt::pack(op.origin.base, *op.origin.type, op.origin.count, 0, op.copy.get(),
+             entry.copied_bytes);
+  else
+    gather(*op.element, op.origin, 0, static_cast<Count>(op.end), op.copy.get());
 }
 
 }  // namespace
@@ -58,215 +94,266 @@ void deposit(const Pending& pending, uint64_t offset,
 
 // ---- datatypes ---------------------------------------------------------------------------------
 
-RemoteAccess::TypeUse::TypeUse(RemoteAccess& access, const dt::Datatype& type,
-                               int target, const sched::WaitReason& why)
-    : access_(access), number_(type.abi_code()) {
-  if (number_ != 0) return;
-  const int process = access.process_of(target);
+Outgoing RemoteAccess::outgoing(Verb verb, const Spot& spot,
+                                const sched::WaitReason& why) {
+  Packet head = packet(verb, spot.target);
+  head.disp = spot.disp;
+  head.count = spot.count;
+  head.type = spot.type.abi_code();
+  if (head.type != 0) return {.head = head};
+  const int process = process_of(spot.target);
+  KnownType* known = nullptr;
   {
-    const Locked lock(access.types_lock_);
-    known_ = access.use_type(type, process);
+    const Locked lock(types_lock_);
+    known = use_type(spot.type, process);
   }
-  if (known_ == nullptr) {
-    const std::vector<std::byte> layout = dt::to_bytes(type);
-    const size_t bytes = sizeof(Packet) + layout.size();
-    access.port_.take_room(process, Port::charge_of(bytes), access.self_, why);
-    const Locked lock(access.types_lock_);
-    known_ = &access.add_type(type);
-    known_->by_process[static_cast<size_t>(process)] = true;
-    Packet told = access.packet(Verb::kType, target);
-    told.type = known_->number;
+  if (known == nullptr) {
+    const std::vector<std::byte> layout = dt::to_bytes(spot.type);
+    port_.take_room(process, Port::charge_of(sizeof(Packet) + layout.size()), self_,
+                    why);
+    const Locked lock(types_lock_);
+    known = &add_type(spot.type);
+    known->by_process[Port::index_of(process)] = true;
+    Packet told = packet(Verb::kType, spot.target);
+    told.type = known->number;
     // Under the lock: a caller that finds the type known sends after this.
-    access.port_.send(process, told, layout);
+    port_.send(process, told, layout);
   }
-  number_ = known_->number;
+  head.type = known->number;
+  return {.head = head, .type = TypeUse(*known)};
 }
 
-RemoteAccess::TypeUse::~TypeUse() {
-  if (known_ == nullptr) return;
-  const Locked lock(access_.types_lock_);
-  --known_->users;
-}
-
-RemoteAccess::KnownType* RemoteAccess::use_type(const dt::Datatype& type, int process) {
+KnownType* RemoteAccess::use_type(const dt::Datatype& type, int process) {
   const auto found = std::ranges::find(
       types_, &type, [](const KnownType& known) { return known.type.get(); });
-  if (found == types_.end() || !found->by_process[static_cast<size_t>(process)])
+  if (found == types_.end() || !found->by_process[Port::index_of(process)])
     return nullptr;
-  ++found->users;
+  found->users.fetch_add(1, std::memory_order_relaxed);  // under the lock
   types_.splice(types_.end(), types_, found);
   return &*found;
 }
 
-RemoteAccess::KnownType& RemoteAccess::add_type(const dt::Datatype& type) {
+KnownType& RemoteAccess::add_type(const dt::Datatype& type) {
   const auto found = std::ranges::find(
       types_, &type, [](const KnownType& known) { return known.type.get(); });
   if (found != types_.end()) {
-    ++found->users;
+    found->users.fetch_add(1, std::memory_order_relaxed);
     return *found;
   }
-  const auto oldest = std::ranges::find(types_, 0, &KnownType::users);
+  // Acquire: what its users have sent was sent before we tell others to forget it.
+  const auto oldest = std::ranges::find_if(types_, [](const KnownType& known) {
+    return known.users.load(std::memory_order_acquire) == 0;
+  });
   if (types_.size() >= kKnownTypes && oldest != types_.end()) {
     drop_type(*oldest);
     types_.erase(oldest);
   }
-  KnownType& known =
-      types_.emplace_back(KnownType{dt::TypeRef(&type), port_.new_type()});
-  known.by_process.resize(static_cast<size_t>(port_.processes()));
-  known.users = 1;
+  KnownType& known = types_.emplace_back(dt::TypeRef(&type), port_.new_type(),
+                                         static_cast<size_t>(port_.processes()));
+  known.users.store(1, std::memory_order_relaxed);
   return known;
 }
 
 void RemoteAccess::drop_type(const KnownType& known) {
   Packet told = packet(Verb::kDropType, 0);
   told.type = known.number;
-  for (size_t process = 0; process < known.by_process.size(); ++process)
-    if (known.by_process[process]) port_.send(static_cast<int>(process), told);
+  for (size_t index = 0; index < known.by_process.size(); ++index)
+    if (known.by_process[index]) port_.send(port_.process_at(index), told);
+}
+
+// ---- parts -------------------------------------------------------------------------------------
+
+RemoteAccess::Part RemoteAccess::next_part(const Outgoing& op) noexcept {
+  const uint64_t left = op.end - op.head.offset;
+  switch (op.head.verb) {
+    case Verb::kPut:
+    case Verb::kGet: {
+      const uint64_t n = std::min(left, static_cast<uint64_t>(kPartBytes));
+      return op.head.verb == Verb::kPut ? Part{n, n, 0} : Part{n, 0, n};
+    }
+    case Verb::kAccumulate:
+    case Verb::kFetch: {
+      const Count extent = op.element->extent();
+      const auto at_once =
+          static_cast<uint64_t>(std::max(kPartBytes / extent, Count{1}));
+      const uint64_t n = std::min(left, at_once);
+      const size_t bytes = n * static_cast<uint64_t>(extent);
+      return {n, op.origin.type != nullptr ? bytes : 0,
+              op.head.verb == Verb::kFetch ? bytes : 0};
+    }
+    case Verb::kCompareAndSwap:
+      return {left, 2 * left, left};
+    default:
+      return {left, 0, 0};
+  }
+}
+
+size_t RemoteAccess::charge_of(const Part& part) noexcept {
+  return Port::charge_of(sizeof(Packet) + part.data_bytes) +
+         Port::charge_of(part.reply_bytes);
+}
+
+void RemoteAccess::send_part(Outgoing& op, const Part& part) {
+  Packet& head = op.head;
+  const int process = process_of(head.target);
+  if (head.ticket == 0 && op.has_answer()) head.ticket = await(std::move(op.answer));
+  if (is_transfer(head.verb)) {
+    note_long(head.target);
+    head.bytes = op.end;
+    port_.send(process, head);
+    if (head.verb == Verb::kLongPut)
+      port_.offer_put(process, head, op.origin.base, *op.origin.type, op.origin.count);
+    head.offset = op.end;
+    return;
+  }
+  head.bytes = std::max(part.data_bytes, part.reply_bytes);
+  if (head.verb == Verb::kCompareAndSwap) head.bytes = part.step;
+  Port::Parcel parcel(part.data_bytes);
+  if (op.copy != nullptr) {
+    std::memcpy(parcel.data(), op.copy.get() + head.offset * unit_of(op),
+                part.data_bytes);
+  } else if (head.verb == Verb::kPut) {
+    dt::pack(op.origin.base, *op.origin.type, op.origin.count, head.offset,
+             parcel.data(), part.data_bytes);
+  } else if (part.data_bytes > 0) {
+    gather(*op.element, op.origin, static_cast<Count>(head.offset),
+           static_cast<Count>(part.step), parcel.data());
+  }
+  port_.send(process, head, parcel);
+  head.offset += part.step;
+}
+
+void RemoteAccess::copy_if_little(Queue& queue, Queue::Entry& entry) {
+  const Outgoing& op = entry.operation;
+  const uint64_t bytes = op.end * unit_of(op);
+  if (op.has_answer() || op.origin.type == nullptr || bytes > kLittleBytes ||
+      queue.copied_bytes + bytes > kMostCopiedBytes)
+    return;
+  copy(entry);
+  queue.copied_bytes += bytes;
+}
+
+bool RemoteAccess::copy_queued(Queue& queue) {
+  uint64_t bytes = queue.copied_bytes;
+  for (const Queue::Entry& entry : queue.entries) {
+    if (entry.what != Queue::What::kOperation) continue;
+    const Outgoing& op = entry.operation;
+    if (op.has_answer()) return false;
+    if (op.copy == nullptr) bytes += op.end * unit_of(op);
+  }
+  if (bytes > kMostCopiedBytes || queue.entries.size() > kMostEntries) return false;
+  for (Queue::Entry& entry : queue.entries)
+    if (entry.what == Queue::What::kOperation && entry.operation.copy == nullptr)
+      copy(entry);
+  queue.copied_bytes = bytes;
+  return true;
 }
 
 // ---- operations --------------------------------------------------------------------------------
 
-template <class Fill>
-void RemoteAccess::send(const Packet& part, size_t bytes, size_t reply_bytes,
-                        const sched::WaitReason& why, Fill&& fill) {
-  const int process = process_of(part.target);
-  port_.take_room(process,
-                  Port::charge_of(sizeof part + bytes) + Port::charge_of(reply_bytes),
-                  self_, why);
-  Port::Parcel parcel(bytes);
-  fill(parcel.data());
-  port_.send(process, part, parcel);
-}
-
-void RemoteAccess::put_long(const Packet& put, const Buffer& origin,
-                            const sched::WaitReason& why, IsOver* later) {
-  Packet told = put;
-  told.verb = Verb::kLongPut;
-  const int process = process_of(put.target);
-  port_.take_room(process, Port::charge_of(sizeof told), self_, why);
-  IsOver is_over;
-  if (later != nullptr) *later = is_over = std::make_shared<std::atomic<bool>>(false);
-  told.ticket =
-      await({.target = put.target, .is_over = std::move(is_over), .parts = 2});
-  note_long(put.target);
-  port_.send(process, told);
-  port_.offer_put(process, told, origin.base, *origin.type, origin.count);
+void RemoteAccess::issue(Outgoing& op, const sched::WaitReason& why, IsOver* later) {
+  const int target = op.head.target;
+  // Acquire pairs with pop(): what was queued has been sent; and with end_fence().
+  while (state(target).is_shut.load(std::memory_order_acquire) ||
+         is_fence_coming_.load(std::memory_order_acquire)) {
+    bool must_wait = false;
+    {
+      const Locked lock(lock_);
+      const std::unique_ptr<Queue>& queue = state(target).queue;
+      must_wait = queue != nullptr && is_waited_for(*queue);
+    }
+    if (must_wait) {
+      settle(target, why);
+      continue;
+    }
+    if (enqueue(op, later)) return;
+    break;
+  }
+  const bool has_answer = op.has_answer();
+  if (later != nullptr && has_answer)
+    *later = op.answer.is_over = std::make_shared<std::atomic<bool>>(false);
+  while (!op.is_sent()) {
+    const Part part = next_part(op);
+    port_.take_room(process_of(target), charge_of(part), self_, why);
+    send_part(op, part);
+  }
+  // After it was sent: a flush of another thread that comes before does not cover it.
+  if (!has_answer) state(target).is_dirty.store(true, std::memory_order_relaxed);
 }
 
 void RemoteAccess::put(const Spot& spot, const Buffer& origin,
                        const sched::WaitReason& why, IsOver* later) {
   const Count bytes = std::min(spot.bytes(), origin.bytes());
   if (bytes == 0) return;
-  const TypeUse type(*this, spot.type, spot.target, why);
-  Packet part = packet(Verb::kPut, spot.target);
-  part.disp = spot.disp;
-  part.count = spot.count;
-  part.type = type.number();
-  part.bytes = static_cast<uint64_t>(bytes);
-  if (Port::is_long(part.bytes)) return put_long(part, origin, why, later);
-  for (Count at = 0; at < bytes; at += kPartBytes) {
-    const auto n = static_cast<size_t>(std::min(kPartBytes, bytes - at));
-    part.offset = static_cast<uint64_t>(at);
-    send(part, n, 0, why, [&](std::byte* out) {
-      dt::pack(origin.base, *origin.type, origin.count, part.offset, out, n);
-    });
-  }
-  // After it was sent: a flush of another thread that comes before does not cover it.
-  state(spot.target).is_dirty.store(true, std::memory_order_relaxed);
+  const bool is_long = Port::is_long(static_cast<size_t>(bytes));
+  Outgoing op = outgoing(is_long ? Verb::kLongPut : Verb::kPut, spot, why);
+  op.end = static_cast<uint64_t>(bytes);
+  op.origin = origin;
+  if (is_long) op.answer = {.target = spot.target, .parts = 2};
+  issue(op, why, later);
 }
 
 void RemoteAccess::get(const Spot& spot, const Buffer& origin,
-                       const sched::WaitReason& why, IsOver is_over) {
+                       const sched::WaitReason& why, IsOver* later) {
   const Count bytes = std::min(spot.bytes(), origin.bytes());
-  if (bytes == 0) {
-    if (is_over) is_over->store(true, std::memory_order_relaxed);
-    return;
-  }
-  const TypeUse type(*this, spot.type, spot.target, why);
-  Packet part = packet(Verb::kGet, spot.target);
-  part.disp = spot.disp;
-  part.count = spot.count;
-  part.type = type.number();
-  part.ticket = await({.target = spot.target,
-                       .base = origin.base,
-                       .type = dt::TypeRef(origin.type),
-                       .count = origin.count,
-                       .left = static_cast<uint64_t>(bytes),
-                       .is_over = std::move(is_over)});
-  if (Port::is_long(static_cast<size_t>(bytes))) {
-    part.verb = Verb::kLongGet;
-    note_long(spot.target);
-    part.bytes = static_cast<uint64_t>(bytes);
-    return send(part, 0, 0, why, [](std::byte*) {});
-  }
-  for (Count at = 0; at < bytes; at += kPartBytes) {
-    part.offset = static_cast<uint64_t>(at);
-    part.bytes = static_cast<uint64_t>(std::min(kPartBytes, bytes - at));
-    send(part, 0, part.bytes, why, [](std::byte*) {});
-  }
+  if (bytes == 0) return;
+  const bool is_long = Port::is_long(static_cast<size_t>(bytes));
+  Outgoing op = outgoing(is_long ? Verb::kLongGet : Verb::kGet, spot, why);
+  op.end = static_cast<uint64_t>(bytes);
+  op.answer = {.target = spot.target,
+               .base = origin.base,
+               .type = dt::TypeRef(origin.type),
+               .count = origin.count,
+               .left = op.end};
+  issue(op, why, later);
 }
 
 void RemoteAccess::accumulate(uint32_t op_code, const dt::Datatype& element,
                               const Spot& spot, const Buffer& origin,
                               const Buffer* result, const sched::WaitReason& why,
-                              IsOver is_over) {
+                              IsOver* later) {
   Count elements = spot.bytes() / element.size();
-  const bool has_origin = origin.type != nullptr;
-  if (has_origin) elements = std::min(elements, origin.bytes() / element.size());
+  if (origin.type != nullptr)
+    elements = std::min(elements, origin.bytes() / element.size());
   if (result != nullptr)
     elements = std::min(elements, result->bytes() / element.size());
-  if (elements == 0) {
-    if (is_over) is_over->store(true, std::memory_order_relaxed);
-    return;
-  }
-  const TypeUse type(*this, spot.type, spot.target, why);
-  const bool is_fetch = result != nullptr;
-  Packet part = packet(is_fetch ? Verb::kFetch : Verb::kAccumulate, spot.target);
-  part.disp = spot.disp;
-  part.count = spot.count;
-  part.type = type.number();
-  part.op = op_code;
-  part.element = element.abi_code();
-  if (is_fetch)
-    part.ticket = await({.target = spot.target,
-                         .base = result->base,
-                         .type = dt::TypeRef(result->type),
-                         .count = result->count,
-                         .element = &element,
-                         .left = static_cast<uint64_t>(elements * element.extent()),
-                         .is_over = std::move(is_over)});
-  const Count at_once = std::max(kPartBytes / element.extent(), Count{1});
-  for (Count first = 0; first < elements; first += at_once) {
-    const Count n = std::min(at_once, elements - first);
-    const auto bytes = static_cast<size_t>(n * element.extent());
-    part.offset = static_cast<uint64_t>(first);
-    part.bytes = bytes;
-    send(part, has_origin ? bytes : 0, is_fetch ? bytes : 0, why, [&](std::byte* out) {
-      if (has_origin) gather(element, origin, first, n, out);
-    });
-  }
-  if (!is_fetch) state(spot.target).is_dirty.store(true, std::memory_order_relaxed);
+  if (elements == 0) return;
+  Outgoing op =
+      outgoing(result != nullptr ? Verb::kFetch : Verb::kAccumulate, spot, why);
+  op.head.op = op_code;
+  op.head.element = element.abi_code();
+  op.end = static_cast<uint64_t>(elements);
+  op.origin = origin;
+  op.element = &element;
+  if (result != nullptr)
+    op.answer = {.target = spot.target,
+                 .base = result->base,
+                 .type = dt::TypeRef(result->type),
+                 .count = result->count,
+                 .element = &element,
+                 .left = static_cast<uint64_t>(elements * element.extent())};
+  issue(op, why, later);
 }
 
 void RemoteAccess::compare_and_swap(const Spot& spot, const void* origin,
                                     const void* expected, void* result,
                                     const sched::WaitReason& why) {
   const auto bytes = static_cast<size_t>(spot.type.extent());
-  Packet part = packet(Verb::kCompareAndSwap, spot.target);
-  part.disp = spot.disp;
-  part.count = 1;
-  part.type = part.element = spot.type.abi_code();
-  part.bytes = bytes;
-  part.ticket = await({.target = spot.target,
-                       .base = result,
-                       .type = dt::TypeRef(&spot.type),
-                       .count = 1,
-                       .element = &spot.type,
-                       .left = bytes});
-  send(part, 2 * bytes, bytes, why, [&](std::byte* out) {
-    std::memcpy(out, origin, bytes);
-    std::memcpy(out + bytes, expected, bytes);
-  });
+  Outgoing op = outgoing(Verb::kCompareAndSwap, spot, why);
+  op.head.count = 1;
+  op.head.element = spot.type.abi_code();
+  op.end = bytes;
+  // The buffers are small, and need not stay.
+  op.copy = std::make_unique_for_overwrite<std::byte[]>(2 * bytes);
+  std::memcpy(op.copy.get(), origin, bytes);
+  std::memcpy(op.copy.get() + bytes, expected, bytes);
+  op.answer = {.target = spot.target,
+               .base = result,
+               .type = dt::TypeRef(&spot.type),
+               .count = 1,
+               .element = &spot.type,
+               .left = bytes};
+  issue(op, why, nullptr);
 }
 
 }  // namespace mpc::rma

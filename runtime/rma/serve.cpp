@@ -87,7 +87,8 @@ void Port::serve(int from, const Packet& packet, std::span<const std::byte> data
     case Verb::kUnlock:
       return target.lock.unlock(packet.lock);
     case Verb::kPost:
-      return target.posts.post(packet.origin);
+      target.posts.post(packet.origin);
+      return pass_post_on(packet);
     case Verb::kComplete:
       return target.note_completed();
     default:

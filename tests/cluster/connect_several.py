@@ -110,7 +110,7 @@ class Merged(SeveralCase):
         with open(os.path.join(MPI_TESTS, f"{name}.c"), encoding="utf-8") as file:
             text = file.read().replace("#include \"", f"#include \"{MPI_TESTS}/")
         header = os.path.join(os.path.dirname(MPI_TESTS), "cluster", "merged_world.h")
-        program = self.programs.compile(f"merged_{name}.c", text, "-O1", "-w", "-pthread",
+        program = self.programs.compile(f"merged_{name}.c", text, "-O1", "-w", "-pthread", "-D_GNU_SOURCE",
                                         "-include", header)
         jobs = [self.start(kind, program, *args, variables={"MERGED_PART": part, "MERGED_PORT": self.path("port")})
                 for part, kind in zip(("server", "client"), kinds)]
@@ -140,6 +140,19 @@ class Merged(SeveralCase):
 
     def test_partitioned(self):
         self.over_both("partitioned")
+
+    def test_windows(self):
+        for name in ("onesided", "far_windows", "window_mix"):
+            self.over_both(name)
+        self.over_both("onesided", kinds=(EACH, ALONE))
+
+    def test_epochs_that_wait_in_a_queue(self):
+        self.over_both("queued_epochs")
+
+    def test_files(self):
+        for name in ("files", "two_phase", "file_async", "file_errors", "file_datareps"):
+            self.over_both(name)
+        self.over_both("two_phase", kinds=(EACH, ALONE))
 
 
 class Spawn(SeveralCase):

@@ -205,6 +205,87 @@ static void do_collectives(MPI_Comm inter, int is_server) {
   }
 }
 
+/* Puts, gets, counters and locks reach members of both jobs, each time in a new window. */
+static void count_in_window(MPI_Comm both) {
+  enum { kLong = 100000 };
+  int me, all;
+  MPI_Comm_rank(both, &me);
+  MPI_Comm_size(both, &all);
+  int* memory;
+  MPI_Win window;
+  MPI_Win_allocate((2 + kLong) * sizeof(int), sizeof(int), MPI_INFO_NULL, both, &memory,
+                   &window);
+  memset(memory, 0, (2 + kLong) * sizeof(int));
+  int* data = calloc(kLong, sizeof(int));
+  data[kLong - 1] = me + 1;
+  const int next = (me + 1) % all, last = (me + all - 1) % all, one = 1;
+  MPI_Win_fence(0, window);
+  MPI_Put(data, kLong, MPI_INT, next, 2, kLong, MPI_INT, window);
+  MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window);
+  MPI_Win_fence(0, window);
+  CHECK(memory[1 + kLong] == last + 1);
+  if (me == 0) CHECK(memory[0] == all);
+  MPI_Barrier(both);
+  for (int i = 0; i < 20; ++i) {
+    int old = 0;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+    MPI_Get(&old, 1, MPI_INT, 0, 1, 1, MPI_INT, window);
+    MPI_Win_flush(0, window);
+    ++old;
+    MPI_Put(&old, 1, MPI_INT, 0, 1, 1, MPI_INT, window);
+    MPI_Win_unlock(0, window);
+  }
+  MPI_Win_lock_all(0, window);
+  int found = 0;
+  MPI_Fetch_and_op(&one, &found, MPI_INT, 0, 0, MPI_SUM, window);
+  MPI_Get(data, kLong, MPI_INT, last, 2, kLong, MPI_INT, window);
+  MPI_Win_unlock_all(window);
+  CHECK(found >= all && found < 2 * all);
+  CHECK(data[kLong - 1] == (last + all - 1) % all + 1);
+  MPI_Barrier(both);
+  if (me == 0) CHECK(memory[0] == 2 * all && memory[1] == 20 * all);
+  MPI_Win_free(&window);
+  free(data);
+}
+
+/* A file of both jobs: parts by rank, in the order of ranks, and by whoever comes. */
+static void write_together(MPI_Comm both) {
+  int me, all;
+  MPI_Comm_rank(both, &me);
+  MPI_Comm_size(both, &all);
+  char name[256] = "";
+  if (me == 0) snprintf(name, sizeof name, "/tmp/two-jobs-%d", (int)getpid());
+  MPI_Bcast(name, sizeof name, MPI_CHAR, 0, both);
+  MPI_File file;
+  CHECK(MPI_File_open(both, name,
+                      MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                      MPI_INFO_NULL, &file) == MPI_SUCCESS);
+  MPI_Datatype comb;
+  MPI_Type_create_resized(MPI_INT, 0, all * (MPI_Aint)sizeof(int), &comb);
+  MPI_Type_commit(&comb);
+  MPI_File_set_view(file, me * (MPI_Offset)sizeof(int), MPI_INT, comb, "native",
+                    MPI_INFO_NULL);
+  int values[1000], back[1000];
+  for (int i = 0; i < 1000; ++i) values[i] = i * all + me;
+  MPI_File_write_at_all(file, 0, values, 1000, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  MPI_File_read_at_all(file, 10, back, 1000, MPI_INT, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 1000; ++i) CHECK(back[i] == 10 + i);
+  MPI_File_seek_shared(file, 0, MPI_SEEK_SET);
+  for (int i = 0; i < 50; ++i)
+    MPI_File_write_shared(file, &me, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_write_ordered(file, &me, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  MPI_Offset at = 0;
+  MPI_File_get_position_shared(file, &at);
+  CHECK(at == 51 * all);
+  MPI_File_read_at_all(file, 50 * all, back, all, MPI_INT, MPI_STATUS_IGNORE);
+  for (int i = 0; i < all; ++i) CHECK(back[i] == i);
+  MPI_Type_free(&comb);
+  MPI_File_close(&file);
+}
+
 static void sum_over(MPI_Comm comm) {
   int me, all, sum = -1;
   MPI_Comm_rank(comm, &me);
@@ -261,11 +342,11 @@ static void use_one_group(MPI_Comm both) {
   MPI_Comm_free(&part);
   MPI_Comm_set_errhandler(both, MPI_ERRORS_RETURN);
   MPI_Win window;
-  CHECK(class_of(MPI_Win_create(&me, sizeof me, 1, MPI_INFO_NULL, both, &window)) ==
-        MPI_ERR_UNSUPPORTED_OPERATION);
-  MPI_File file;
-  CHECK(class_of(MPI_File_open(both, "no-file", MPI_MODE_RDONLY, MPI_INFO_NULL,
-                               &file)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  void* memory;
+  CHECK(class_of(MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, both, &memory,
+                                         &window)) == MPI_ERR_RMA_SHARED);
+  count_in_window(both);
+  write_together(both);
 }
 
 static void* talk_as_thread(void* argument) {

@@ -211,6 +211,31 @@ static void shared_pointers(const char* name) {
   free(back);
 }
 
+/* A member that comes last to an ordered access has moved the pointer before, by calls of its own. */
+static void late_to_order(const char* name) {
+  MPI_File file = new_file(name);
+  MPI_Offset place = -1;
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  if (rank == size - 1) {
+    const int value = -1;
+    usleep(20000);
+    for (int i = 0; i < 3; ++i)
+      MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  }
+  CHECK(MPI_File_write_ordered(file, &rank, 1, MPI_INT, MPI_STATUS_IGNORE) ==
+        MPI_SUCCESS);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(MPI_File_get_position_shared(file, &place) == MPI_SUCCESS);
+  CHECK(place == 3 + size);
+  for (int i = 0; i < size; ++i) {
+    int found = -1;
+    MPI_File_read_at(file, 3 + i, &found, 1, MPI_INT, MPI_STATUS_IGNORE);
+    CHECK(found == i);
+  }
+  MPI_File_close(&file);
+}
+
 /* Atomic mode: overlapping writes leave the data of one rank, not a mixture. */
 static void atomic_mode(const char* name) {
   enum { kBlocks = 400 };
@@ -323,6 +348,7 @@ int main(int argc, char** argv) {
     strided(name, writers[w], 3000, 8, 1);
   }
   shared_pointers(name);
+  late_to_order(name);
   atomic_mode(name);
   header_and_array(name, 0);
   header_and_array(name, 1);

@@ -50,7 +50,9 @@ class FarWindow {
   WindowShare& share_of(int rank) {
     return *shares_[static_cast<size_t>(map_.process_of(rank))];
   }
+  // As MPI_Win_free: epochs may have run ahead.
   void close(const job::Rank& rank) {
+    access(rank).finish_all(false, kWhy);
     access_[static_cast<size_t>(rank.world_rank)].reset();
   }
   // Of an operation; the address is that of a target here, else null.

@@ -67,14 +67,14 @@ TEST_P(Windows, AddElementsAsAWholeFromInsideAndOutside) {
   constexpr int kTurns = 50;
   EXPECT_EQ(world.run([&](job::Rank& me) {
     window.lock(me, 0, LockType::kShared);
+    const std::array<int64_t, 2> ones{1, 1};
+    const struct {
+      double value;
+      int index;
+    } least{-1.0 * me.world_rank, me.world_rank};
     for (int turn = 0; turn < kTurns; ++turn) {
-      const std::array<int64_t, 2> ones{1, 1};
       window.accumulate(me, dt::abi::kSum, word_type(), {0, 0, word_type(), 2},
                         words(ones.data(), 2), nullptr);
-      const struct {
-        double value;
-        int index;
-      } least{-1.0 * me.world_rank, me.world_rank};
       window.accumulate(
           me, dt::abi::kMinloc, pair_type(), {0, 4, pair_type(), 1},
           {const_cast<void*>(static_cast<const void*>(&least)), &pair_type(), 1},
@@ -300,6 +300,7 @@ class RandomProgram {
         do_one(is_all ? static_cast<int>(random_() % static_cast<unsigned>(ranks_))
                       : target);
       if (is_all) {
+        window_.access(me_).before_unlock_all(kWhy);
         EXPECT_EQ(window_.access(me_).unlock_all(), nullptr);
         window_.access(me_).finish_all(false, kWhy);
       } else {
@@ -339,6 +340,7 @@ class RandomProgram {
         window_.accumulate(me_, dt::abi::kSum, word_type(), spot, words(data.data(), n),
                            nullptr);
         for (size_t i = 0; i < data.size(); ++i) at(known, shape, i) += data[i];
+        kept_.push_back(std::move(data));  // it is in use until the epoch ends
         break;
       default: {
         std::vector<int64_t> got(data.size(), -1);
@@ -362,6 +364,7 @@ class RandomProgram {
   const int ranks_;
   std::mt19937 random_;
   std::vector<std::vector<int64_t>> known_;
+  std::vector<std::vector<int64_t>> kept_;
 };
 
 TEST_P(Windows, DoWhatRandomProgramsExpect) {
