@@ -75,6 +75,7 @@ static double single_batch(long iterations, void* context) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (w->rank == 0) {
     MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, w->win);
+    MPI_Win_flush(1, w->win); /* now it is held */
     double start = bench_now_s();
     single(w, iterations);
     took = bench_now_s() - start;
