@@ -35,7 +35,7 @@ class TheList(unittest.TestCase):
     def test_holds_all_functions_of_mpi(self):
         self.assertEqual(len(API.names()), 702)
         self.assertEqual(sum(n.endswith("_c") for n in API.names()), 161)
-        self.assertEqual(sum(f.in_abi for f in API.functions()), 664 - 161 + 2)
+        self.assertEqual(sum(f.in_abi for f in API.functions()), 664 - 159 + 2)  # two of the 161 have records of their own
 
     def test_uses_every_kind(self):
         used = {p.kind_name for f in API.functions() for p in f.params}

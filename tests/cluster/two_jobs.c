@@ -10,6 +10,7 @@
 #include "../mpi/check.h"
 
 static int rank, size;
+static const char* program; /* in a folder that all hosts see */
 
 static int class_of(int code) {
   int class = MPI_SUCCESS;
@@ -253,8 +254,8 @@ static void write_together(MPI_Comm both) {
   int me, all;
   MPI_Comm_rank(both, &me);
   MPI_Comm_size(both, &all);
-  char name[256] = "";
-  if (me == 0) snprintf(name, sizeof name, "/tmp/two-jobs-%d", (int)getpid());
+  char name[4096] = "";
+  if (me == 0) snprintf(name, sizeof name, "%s.%d", program, (int)getpid());
   MPI_Bcast(name, sizeof name, MPI_CHAR, 0, both);
   MPI_File file;
   CHECK(MPI_File_open(both, name,
@@ -454,6 +455,7 @@ int main(int argc, char** argv) {
   int level;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  program = argv[0];
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int is_server = strcmp(argv[1], "server") == 0 || strcmp(argv[1], "0") == 0;
   const char *what = argv[2], *where = argv[3];

@@ -165,11 +165,11 @@ bool Fetches::work() noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
 
 bool Fetches::has_work() noexcept {
   const Locked locked(lock_);
-  return std::any_of(fetches_.begin(), fetches_.end(), [this](const Fetch& fetch) {
-    if (is_claimable(fetch)) return true;
+  for (const Fetch& fetch : fetches_) {
     const bool waits = fetch.gets_pieces || fetch.stop == Stop::kDead;
-    return !waits && is_quiet(fetch);
-  });
+    if (is_claimable(fetch) || (!waits && is_quiet(fetch))) return true;
+  }
+  return false;
 }
 
 // --- the end -----------------------------------------------------------------------------------
