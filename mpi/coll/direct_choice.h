@@ -81,7 +81,7 @@ inline Way later_way(const nbc::direct::Team& team, const DirectAsk& ask) noexce
   const nbc::Coll coll = ask.coll;
   if (nbc::direct::fits_pending(team, coll, ask.bytes)) {
     // Values are combined in rank order, whether the operation commutes or not.
-    return !nbc::traits_of(coll).is_reduction ||
+    return !nbc::traits_of(coll).is_reduction || ask.type == nullptr ||
                    nbc::direct::can_reduce(team, *ask.type, true)
                ? Way::kOneWay
                : Way::kMessages;

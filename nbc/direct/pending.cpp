@@ -72,7 +72,7 @@ constexpr bool has_places(Coll coll) noexcept {
 // ---- what a member shows -----------------------------------------------------------------
 
 void fill(Post& post, const OneWayCall& call, size_t bytes, int size) {
-  if (call.coll == Coll::kBarrier) return;
+  if (call.send.type == nullptr) return;  // a barrier
   if (!has_rows(call.coll)) return pack(call.send, post.data);
   for (int m = 0; m < size; ++m)
     pack(block_at(call.send, m), post.data + bytes * static_cast<size_t>(m));
@@ -210,7 +210,8 @@ bool begin(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& ca
   p.reader.epoch = epoch;
   if (own.rank.load(std::memory_order_relaxed) != &self)
     own.rank.store(&self, std::memory_order_relaxed);  // before watch()
-  if (p.reads && is_reduction(call.coll)) pack(call.send, p.own);
+  if (p.reads && is_reduction(call.coll) && call.send.type != nullptr)
+    pack(call.send, p.own);
   if (post != nullptr) {
     fill(*post, call, bytes, size);
     post->key = p.key;
