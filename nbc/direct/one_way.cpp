@@ -4,47 +4,13 @@
 #include "nbc/direct/blocks.h"
 #include "nbc/direct/fold.h"
 #include "nbc/direct/lane.h"
+#include "nbc/direct/partners.h"
 
 namespace mpc::nbc::direct {
 namespace {
 
 constexpr trace::Site kAct{
     "direct", "act", {"collective", "bytes", "one_way"}, true, true};
-
-// Members [first, last).
-struct Range {
-  int first = 0, last = 0;
-  bool is_empty() const noexcept { return first >= last; }
-};
-
-constexpr Range kNobody{};
-
-// The members whose posts a member waits for, not counting itself if it is among them. Also used to
-// find the members that wait for its post.
-Range sources_of(const OneWayCall& call, int member, int size) noexcept {
-  switch (call.coll) {
-    case Coll::kBcast:
-    case Coll::kScatter:
-      return member == call.root ? kNobody : Range{call.root, call.root + 1};
-    case Coll::kGather:
-    case Coll::kReduce:
-      return member == call.root ? Range{0, size} : kNobody;
-    default:  // scans
-      return {0, member};
-  }
-}
-Range readers_of(const OneWayCall& call, int member, int size) noexcept {
-  switch (call.coll) {
-    case Coll::kBcast:
-    case Coll::kScatter:
-      return member == call.root ? Range{0, size} : kNobody;
-    case Coll::kGather:
-    case Coll::kReduce:
-      return member == call.root ? kNobody : Range{call.root, call.root + 1};
-    default:
-      return {member + 1, size};
-  }
-}
 
 size_t block_bytes(const OneWayCall& call) noexcept {
   return call.send.type != nullptr ? call.send.bytes() : call.recv.bytes();
@@ -183,7 +149,7 @@ bool see_all(Lane& lane, Range sources, uint64_t key, bool are_alike,
 
 void take(Lane& lane, const OneWayCall& call, uint64_t key, int size,
           Outcome& outcome) {
-  const Range sources = sources_of(call, lane.member(), size);
+  const Range sources = sources_of(call.coll, call.root, lane.member(), size);
   const bool reduces = is_reduction(call.coll);
   if (!see_all(lane, sources, key, reduces, outcome)) return;
   if (!reduces) {
@@ -220,7 +186,7 @@ Outcome run_one_way(Team& team, int member, job::Rank& self, const OneWayCall& c
     trace::begin(kAct, {trace::text(name_of(call.coll)), bytes, 1});
   const uint64_t key = make_key(call.coll, call.op_code, bytes);
   const int size = team.size();
-  const Range readers = readers_of(call, member, size);
+  const Range readers = readers_of(call.coll, call.root, member, size);
   lane.go(way_of(call));
   if (!readers.is_empty()) {
     give(lane, call, bytes, size);

@@ -5,6 +5,7 @@
 #include "base/trace.h"
 #include "nbc/direct/blocks.h"
 #include "nbc/direct/key.h"
+#include "nbc/direct/partners.h"
 #include "nbc/direct/trail.h"
 #include "runtime/message/message.h"
 
@@ -14,44 +15,22 @@ namespace {
 constexpr trace::Site kAct{
     "direct", "act", {"collective", "bytes", "one_way"}, true, true};
 
-// Members [first, last).
-struct Range {
-  int first = 0, last = 0;
-};
+constexpr bool is_exchange(Coll coll) noexcept {
+  return coll == Coll::kBarrier || coll == Coll::kAllgather ||
+         coll == Coll::kAlltoall || coll == Coll::kAllreduce;
+}
 
 // What a member needs; it may be among them itself.
-Range sources_of(const OneWayCall& call, int me, int size) noexcept {
-  switch (call.coll) {
-    case Coll::kBcast:
-    case Coll::kScatter:
-      return me == call.root ? Range{} : Range{call.root, call.root + 1};
-    case Coll::kGather:
-    case Coll::kReduce:
-      return me == call.root ? Range{0, size} : Range{};
-    case Coll::kScan:
-      return {0, me + 1};
-    case Coll::kExscan:
-      return {0, me};
-    default:
-      return {0, size};
-  }
+Range needed_by(const OneWayCall& call, int me, int size) noexcept {
+  if (is_exchange(call.coll)) return {0, size};
+  if (call.coll == Coll::kScan) return {0, me + 1};
+  return sources_of(call.coll, call.root, me, size);
 }
 
 // Who needs what a member gives; the member itself, if it is among them, is not told.
-Range readers_of(const OneWayCall& call, int me, int size) noexcept {
-  switch (call.coll) {
-    case Coll::kBcast:
-    case Coll::kScatter:
-      return me == call.root ? Range{0, size} : Range{};
-    case Coll::kGather:
-    case Coll::kReduce:
-      return me == call.root ? Range{} : Range{call.root, call.root + 1};
-    case Coll::kScan:
-    case Coll::kExscan:
-      return {me + 1, size};
-    default:
-      return {0, size};
-  }
+Range told_by(const OneWayCall& call, int me, int size) noexcept {
+  return is_exchange(call.coll) ? Range{0, size}
+                                : readers_of(call.coll, call.root, me, size);
 }
 
 constexpr bool is_reduction(Coll coll) noexcept {
@@ -143,7 +122,7 @@ void end_reading(Pending& p, Trail& own) {
 
 void make(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& call,
           size_t bytes, bool is_shared) noexcept {
-  const Range sources = sources_of(call, me, team.size());
+  const Range sources = needed_by(call, me, team.size());
   ::new (&p) Pending{.team = &team,
                      .self = &self,
                      .reader = {nullptr, nullptr, 0},
@@ -197,7 +176,7 @@ bool begin(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& ca
   const size_t bytes = call.send.type != nullptr   ? call.send.bytes()
                        : call.recv.type != nullptr ? call.recv.bytes()
                                                    : 0;
-  const Range readers = readers_of(call, me, size);
+  const Range readers = told_by(call, me, size);
   Post* post = nullptr;
   if (readers.first < readers.last) {
     post = claim(trails, size, me, epoch);

@@ -8,6 +8,8 @@
 // See also:  tests/unit/rma/window.h (one process).
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/rma/accumulate.h"
@@ -16,6 +18,35 @@
 #include "tests/unit/rma/window.h"
 
 namespace mpc::rma::test {
+
+inline const dt::Datatype& word_type() { return *dt::predefined(dt::abi::kLong); }
+inline Buffer words(const int64_t* base, Count n) {
+  return {const_cast<int64_t*>(base), &word_type(), n};
+}
+
+// Tests that run with ranks in several processes, over a network that delays and reorders by a seed.
+struct Processes {
+  int ranks, processes;
+  uint64_t seed;
+};
+class OverProcesses : public testing::TestWithParam<Processes> {
+ public:
+  static std::string name(const testing::TestParamInfo<Processes>& one) {
+    const Processes& p = one.param;
+    return std::to_string(p.ranks) + "in" + std::to_string(p.processes) + "seed" +
+           std::to_string(p.seed);
+  }
+
+ protected:
+  World make_world() const {
+    return std::move(World(GetParam().ranks, 2)
+                         .with_processes(GetParam().processes, GetParam().seed));
+  }
+};
+inline auto some_processes() {
+  return testing::Values(Processes{4, 2, 0}, Processes{4, 2, 3}, Processes{5, 3, 4},
+                         Processes{6, 6, 5});
+}
 
 // `words` of each rank; one word is a displacement.
 class FarWindow {

@@ -10,15 +10,11 @@ namespace {
 
 using test::FarWindow;
 using test::kWhy;
+using test::word_type;
+using test::words;
 using test::World;
 
 constexpr Count kLongWords = 20'000;  // more than net.window_offer_bytes
-
-const dt::Datatype& word_type() { return *dt::predefined(dt::abi::kLong); }
-
-Buffer words(const int64_t* base, Count n) {
-  return {const_cast<int64_t*>(base), &word_type(), n};
-}
 
 // Without a call that could send anything for this rank.
 template <class Ready>
@@ -32,26 +28,9 @@ void compute_until(Ready ready) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE) == value;
 }
 
-struct Case {
-  int ranks, processes;
-  uint64_t seed;
-};
-class QueuedEpochs : public testing::TestWithParam<Case> {
- protected:
-  World make_world() const {
-    return std::move(World(GetParam().ranks, 2)
-                         .with_processes(GetParam().processes, GetParam().seed));
-  }
-};
-INSTANTIATE_TEST_SUITE_P(Processes, QueuedEpochs,
-                         testing::Values(Case{4, 2, 0}, Case{4, 2, 3}, Case{5, 3, 4},
-                                         Case{6, 6, 5}),
-                         [](const auto& one) {
-                           const Case& c = one.param;
-                           return std::to_string(c.ranks) + "in" +
-                                  std::to_string(c.processes) + "seed" +
-                                  std::to_string(c.seed);
-                         });
+class QueuedEpochs : public test::OverProcesses {};
+INSTANTIATE_TEST_SUITE_P(Processes, QueuedEpochs, test::some_processes(),
+                         test::OverProcesses::name);
 
 // The holder releases only when the other one's lock and operations have been called.
 TEST_P(QueuedEpochs, SendWhatWaitsForALockWhileTheOriginComputes) {

@@ -10,35 +10,15 @@ namespace {
 
 using test::FarWindow;
 using test::kWhy;
+using test::word_type;
+using test::words;
 using test::World;
 
-const dt::Datatype& word_type() { return *dt::predefined(dt::abi::kLong); }
 const dt::Datatype& pair_type() { return *dt::predefined(dt::abi::kDoubleInt); }
 
-Buffer words(const int64_t* base, Count n) {
-  return {const_cast<int64_t*>(base), &word_type(), n};
-}
-
-struct Case {
-  int ranks, processes;
-  uint64_t seed;
-};
-class Windows : public testing::TestWithParam<Case> {
- protected:
-  World make_world() const {
-    return std::move(World(GetParam().ranks, 2)
-                         .with_processes(GetParam().processes, GetParam().seed));
-  }
-};
-INSTANTIATE_TEST_SUITE_P(Processes, Windows,
-                         testing::Values(Case{4, 2, 0}, Case{4, 2, 3}, Case{5, 3, 4},
-                                         Case{6, 6, 5}),
-                         [](const auto& one) {
-                           const Case& c = one.param;
-                           return std::to_string(c.ranks) + "in" +
-                                  std::to_string(c.processes) + "seed" +
-                                  std::to_string(c.seed);
-                         });
+class Windows : public test::OverProcesses {};
+INSTANTIATE_TEST_SUITE_P(Processes, Windows, test::some_processes(),
+                         test::OverProcesses::name);
 
 TEST_P(Windows, CountUnderExclusiveLocksOfOneTarget) {
   World world = make_world();
