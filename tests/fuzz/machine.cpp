@@ -34,16 +34,18 @@ void read_limits(const std::string& text) {
 }
 
 // Synthetic strings say how many objects there are: a machine that takes seconds is no fault.
+// Numbers are read as hwloc reads them: in octal "0010" ends before a 9, and "9900" is the next one.
 bool is_small(const std::string& text) {
   constexpr uint64_t kMostObjects = 4096;
   uint64_t objects = 1;
-  for (size_t at = 0; at < text.size() && objects <= kMostObjects;) {
-    const size_t digits = text.find_first_of("0123456789", at);
-    if (digits == std::string::npos) break;
-    const uint64_t count = std::strtoull(text.c_str() + digits, nullptr, 0);
+  for (size_t at = 0; objects <= kMostObjects;) {
+    at = text.find_first_of("0123456789", at);
+    if (at == std::string::npos) break;
+    char* end = nullptr;
+    const uint64_t count = std::strtoull(text.c_str() + at, &end, 0);
     if (count > kMostObjects) return false;
     objects *= count > 1 ? count : 1;
-    at = text.find_first_not_of("0123456789abcdefABCDEFx", digits);
+    at = static_cast<size_t>(end - text.c_str());
   }
   return objects <= kMostObjects;
 }

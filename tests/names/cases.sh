@@ -197,7 +197,13 @@ END_OF_CMAKE
   sed -i 's/int shared = 1;/int shared = 1;\nint count(void);/; s/  if (shared ==/  if (count() == 1 \&\& shared ==/' main.c
   cmake_builds
   ;;
-cmake_functions)
+cmake_functions | cmake_ccache)
+  # The second: CMake finds a link to ccache that has the compiler's name, as on many machines of continuous integration.
+  if [ "$case" = cmake_ccache ]; then
+    mkdir links && printf '#!/bin/sh\nexec "/usr/bin/${0##*/}" "$@"\n' >links/ccache && chmod +x links/ccache
+    for name in cc gcc c++ g++; do ln -s ccache "links/$name"; done
+    PATH=$PWD/links:$PATH
+  fi
   # The plain compiler with FindMPI's flags: what is not there is not found, in a project's tests and in its programs; a
   # module may still leave symbols to the program that loads it.
   echo 'int only_in_the_program(void); int in_module(void) { return only_in_the_program(); }' >module.c

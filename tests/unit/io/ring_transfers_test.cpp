@@ -15,8 +15,15 @@ namespace {
 constexpr Count kMiB = Count{1} << 20;
 
 struct CountedDemand final : sched::Demand {
-  void raise(uint32_t things) noexcept override { present += static_cast<int>(things); }
-  void lower(uint32_t things) noexcept override { present -= static_cast<int>(things); }
+  void raise(uint32_t things, sched::Urgency) noexcept override {
+    present += static_cast<int>(things);
+  }
+  void call_now() noexcept override {}
+  void come_by() noexcept override {}
+  void hasten(uint32_t) noexcept override {}
+  void lower(uint32_t things, sched::Urgency) noexcept override {
+    present -= static_cast<int>(things);
+  }
   int present = 0;
 };
 
