@@ -3,9 +3,15 @@
 
    Role:     program interpreter, entry point, a name for main() that -fvisibility=hidden
              cannot take away, and a note by which the loader knows its own.
+             With MPC_LIBRARIES_TOO main() may be missing: flags that are printed for others end up in the
+             links of their libraries, too (a program's Scrt1.o still asks for it).
              One group (COMDAT): a build system that names this file twice, as CMake projects do that put
              MPI_C_LINK_FLAGS into all link flags and link MPI::MPI_C, too, gets it once.
    See also: docs/loader.md; System V ABI for x86-64, section 3.4.1 (process entry). */
+
+#ifdef MPC_LIBRARIES_TOO
+        .weak   main
+#endif
 
         .section .interp, "aG", @progbits, mpc_start, comdat
         .asciz  "/lib64/ld-linux-x86-64.so.2"

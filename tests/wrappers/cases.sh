@@ -550,6 +550,19 @@ flags_twice)
   mpcc main.c extra.c $(mpcc -showme:link) -o prog -Wl,--gc-sections || fail "mpcc with its own flags"
   runs ./prog
   ;;
+flags_library)
+  # As StarPU does: our link flags are also given to a shared library, which has no main().
+  # shellcheck disable=SC2046  # one word per flag
+  gcc $(mpcc -showme:compile) -shared extra.c $(mpcc -showme:link) -o libextra.so || fail "a library with our flags"
+  # shellcheck disable=SC2046
+  gcc $(mpcc -showme:compile) main.c -L. -lextra -Wl,-rpath,"$dir" $(mpcc -showme:link) -o prog || fail "its program"
+  runs ./prog
+  mpcc main.c -L. -lextra -Wl,-rpath,"$dir" -o prog || fail "its program, by mpcc"
+  runs ./prog
+  # shellcheck disable=SC2046
+  gcc $(mpcc -showme:compile) extra.c $(mpcc -showme:link) -o prog 2>said && fail "a program without main"
+  has "$(cat said)" "main"
+  ;;
 two_word_compiler)
   mpcc "-cc=env gcc" main.c extra.c -o prog && runs ./prog
   ;;

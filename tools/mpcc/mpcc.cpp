@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -65,12 +66,37 @@ bool is_gfortran(const std::string& compiler) {
           std::strstr(path, "gfortran") != nullptr);
 }
 
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Masquerades: links with a compiler's name to a program that calls the compiler which stands behind
+// them in PATH, as Debian's /usr/lib/ccache/cc.
+bool is_masquerade(const std::string& file) {
+  const std::string name = file_name(file);
+  return name == "ccache" || name == "sccache" || name == "distcc" || name == "icecc";
+}
+
+// The file that a path leads to; behind a masquerade, of the compiler that it calls.
+std::string compiler_file(const std::string& compiler) {
+  char path[PATH_MAX];
+  if (compiler[0] != '/' || ::realpath(compiler.c_str(), path) == nullptr)
+    return compiler;
+  if (!is_masquerade(path)) return path;
+  const char* const all = std::getenv("PATH");
+  std::istringstream directories(all != nullptr ? all : "");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string candidate = directory + "/" + file_name(compiler);
+    if (::access(candidate.c_str(), X_OK) == 0 &&
+        ::realpath(candidate.c_str(), path) != nullptr && !is_masquerade(path))
+      return path;
+  }
+  return compiler;
+}
+
 // Debian's cc is a link to a link to gcc.
 bool is_gcc(const std::string& compiler) {
-  char path[PATH_MAX];
-  const bool has_path =
-      compiler[0] == '/' && ::realpath(compiler.c_str(), path) != nullptr;
-  const std::string name = has_path ? path : compiler;
+  const std::string name = compiler_file(compiler);
   if (name.find("clang") != std::string::npos) return false;
   return name.find("gcc") != std::string::npos ||
          name.find("g++") != std::string::npos || is_gfortran(name);
@@ -97,10 +123,11 @@ Words compile_flags(const Arguments& a, const Prefix& prefix) {
 }
 
 // The options that make the output an executable shared object.
-Words program_flags(const Arguments& a, const Prefix& prefix) {
+Words program_flags(const Arguments& a, const Prefix& prefix,
+                    const std::string& start = "start.o") {
   Words flags = {"-Wl,-e,mpc_start", "-Wl,-z,now",
                  "-Wl,--dynamic-list=" + prefix.parts + "/dynamic-list",
-                 "-Wl," + prefix.parts + "/start.o"};
+                 "-Wl," + prefix.parts + "/" + start};
   // An executable must not have undefined symbols (configure scripts rely on it). Clang
   // leaves those of a sanitizer to the program that loads the library.
   if (!a.uses_sanitizer) flags.insert(flags.begin() + 2, "-Wl,-z,defs");
@@ -115,10 +142,11 @@ Words library_flags(const Prefix& prefix) {
 }
 
 // For projects that link with the plain compiler and our flags (CMake's FindMPI): the driver
-// believes that it links an ordinary program, the linker makes a shared object.
+// believes that it links an ordinary program, the linker makes a shared object. Such projects
+// give the flags to their shared libraries, too (StarPU), which have no main().
 Words link_flags_for_others(const Arguments& a, const Prefix& prefix) {
   Words flags = {"-Wl,-shared"};
-  append(flags, program_flags(a, prefix));
+  append(flags, program_flags(a, prefix, "start-others.o"));
   append(flags, library_flags(prefix));
   return flags;
 }
