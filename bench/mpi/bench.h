@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { BENCH_MAX_BATCHES = 101 };
 
 /* A batch lasts at least this long; a figure takes at most about the budget, which the environment
  * variable BENCH_BUDGET_S changes (a machine that is lent for minutes). */
-static double bench_batch_s = 0.002;
+#define BENCH_BATCH_S 0.002
+static double bench_batch_s = BENCH_BATCH_S;
 static double bench_budget_s = 0.25;
 
 static inline double bench_now_s(void) {
@@ -125,5 +127,23 @@ static inline double bench_run(bench_batch* batch, bench_share* share, void* con
   }
   return bench_median(values, count);
 }
+
+#ifdef MPI_VERSION
+/* From the first rank's start to the last one's end: what all of them together took. A rank's own time
+ * leaves out when it was not on a core, of which ranks that wait for nobody may have half of the time and
+ * less. */
+static inline double bench_span(double start) {
+  double mine[2] = {-start, bench_now_s()}, last[2];
+  MPI_Allreduce(mine, last, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return last[0] + last[1];
+}
+
+/* Where ranks outnumber cores and wait for nobody, a batch is so long that what the ranks
+ * take to leave the barrier before it (0.1 s if they wait actively) does not count. */
+static inline void bench_batch_for(int ranks, int wait_for_each_other) {
+  const int is_long = !wait_for_each_other && ranks > sysconf(_SC_NPROCESSORS_ONLN);
+  bench_batch_s = is_long ? 0.5 : BENCH_BATCH_S;
+}
+#endif
 
 #endif

@@ -1,10 +1,11 @@
-/* Small collectives, as the slowest rank sees them: the calls between two steps of a solver.
+/* Small collectives and exchanges, as the slowest rank sees them: the calls between two steps of a solver.
  *
  *   mpirun -n 2 ./small
  *   mpirun -n 1024 ./small --which=ibarrier_and_wait,comm_split_and_free
  *
  * 8 B (and 512 B where a root gives or takes): prefixes, vector forms, neighbours on a ring, a root that
- * changes with each call, start and wait of non-blocking ones, and making a communicator.
+ * changes with each call, start and wait of non-blocking ones, making a communicator, and exchanges
+ * with both neighbours on a ring.
  */
 #include <mpi.h>
 
@@ -97,6 +98,21 @@ static void ialltoall(int bytes, int turn) {
   MPI_Ialltoall(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, world(), &request);
   finish(request);
 }
+static void sendrecv(int bytes, int turn) {
+  (void)turn;
+  MPI_Sendrecv(in, bytes, MPI_CHAR, (rank + 1) % ranks, 0, out, bytes, MPI_CHAR,
+               (rank + ranks - 1) % ranks, 0, world(), MPI_STATUS_IGNORE);
+}
+static void exchange(int bytes, int turn) {
+  MPI_Request requests[4];
+  const int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
+  (void)turn;
+  MPI_Irecv(out, bytes, MPI_CHAR, down, 0, world(), &requests[0]);
+  MPI_Irecv(out + bytes, bytes, MPI_CHAR, up, 1, world(), &requests[1]);
+  MPI_Isend(in, bytes, MPI_CHAR, up, 0, world(), &requests[2]);
+  MPI_Isend(in, bytes, MPI_CHAR, down, 1, world(), &requests[3]);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+}
 static void split(int bytes, int turn) {
   MPI_Comm half;
   (void)bytes, (void)turn;
@@ -130,7 +146,9 @@ static const struct row {
             {"ibcast_8B_and_wait", ibcast, 8},
             {"ibarrier_and_wait", ibarrier, 0},
             {"ialltoall_8B_and_wait", ialltoall, 8},
-            {"comm_split_and_free", split, 0}};
+            {"comm_split_and_free", split, 0},
+            {"sendrecv_8B", sendrecv, 8},
+            {"exchange_8B", exchange, 8}};
 
 static long share(long value) {
   MPI_Bcast(&value, 1, MPI_LONG, 0, MPI_COMM_WORLD);
@@ -158,7 +176,7 @@ int main(int argc, char** argv) {
   const char* which = bench_option(argc, argv, "which", "");
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const long bytes = 512l * ranks;
+  const long bytes = 512l * (ranks > 1 ? ranks : 2);
   in = bench_buffer(bytes);
   out = bench_buffer(bytes);
   memset(in, 0, (size_t)bytes);
