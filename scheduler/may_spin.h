@@ -13,6 +13,9 @@ namespace mpc::sched {
 // waits for while it spins. Caller: any execution. Switches:
 // no. Cost: a few loads from our own lines.
 bool may_spin() noexcept;
+// Does the caller poll for what comes from other processes while it waits actively, and say when it stops? A
+// thread that a rank has made does not. Caller: any execution. Switches: no.
+bool may_look() noexcept;
 // Like spinning_pays(), but ignores sources of events: for a message from the same process.
 bool spinning_pays_within() noexcept;
 // Gives the core to other processes of the job that share it, once. False, and nothing has happened: there

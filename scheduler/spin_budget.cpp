@@ -57,6 +57,10 @@ bool may_spin() noexcept {
           spin_budget_ns() != 0);
 }
 
+bool may_look() noexcept {
+  return Execution::self().worker() != nullptr || poller_of_threads() != nullptr;
+}
+
 bool spinning_pays_within() noexcept {
   const Worker* worker = Execution::self().worker();
   return worker != nullptr && !must_run(*worker) &&
@@ -108,13 +112,13 @@ void SpinBudget::stop_looking() noexcept {
   if ((count_ & kEager) != 0) poller.give_up_eagerness(this);
   poller.look_away((count_ & kIsOver) != 0);
   count_ &= ~(kIsLooking | kEager | kIsOver);
-  poller.end_look();
+  poller.end_look(true);
 }
 
 void look_outside() noexcept {
   const Worker* worker = Execution::self().worker();
   Poller* const poller = worker != nullptr ? worker->poller() : poller_of_threads();
-  if (poller != nullptr) poller->come_by(now_ns());
+  if (poller != nullptr) poller->come_by();
 }
 
 namespace {

@@ -46,7 +46,7 @@ void WorkerLoop::run_worker() noexcept {
 void WorkerLoop::end_idle(Worker& worker) noexcept {
   parts_.tasks.pass_on(worker);
   was_idle_ = false;
-  if (looks_at_ != nullptr) looks_at_->end_look();
+  if (looks_at_ != nullptr) looks_at_->end_look(true);
   looks_at_ = nullptr;
 }
 

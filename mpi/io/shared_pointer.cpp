@@ -109,8 +109,8 @@ Count SharedPointer::move_by(job::Rank& self, Count etypes) {
   }
   Question question{&self};
   send(here_, home_, {false, place_, etypes, reinterpret_cast<uint64_t>(&question)});
-  msg::wait_until(
-      self, nullptr, 0,
+  msg::wait_for_control(
+      self,
       [](void* argument) {
         return static_cast<Question*>(argument)->is_over.load(
             std::memory_order_acquire);

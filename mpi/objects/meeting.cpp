@@ -10,6 +10,7 @@
 #include "runtime/job/losses.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/message/abroad.h"
+#include "runtime/message/control.h"
 #include "runtime/message/message.h"
 
 namespace mpc::mpi {
@@ -163,6 +164,7 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
     if (entry == shard.rooms.end()) {
       entry = shard.rooms.emplace(key, Hall::Entry{make(), {}}).first;
       entry->second.room->expected = members.here;
+      entry->second.room->has_others = members.processes != nullptr;
       entry->second.room->home = process.index;
       if (members.processes != nullptr && job::losses::are_survived()) [[unlikely]]
         entry->second.processes.assign(members.processes->processes().begin(),
@@ -203,8 +205,13 @@ bool is_over(Room& room) {
 void wait_for_any_end(job::Rank& self, Room& room, const char* what) {
   DCHECK(room.home == Process::of(self).index, "a rank waits in another process");
   auto ready = [](void* argument) { return is_ready(*static_cast<Room*>(argument)); };
-  if (!ready(&room))
-    msg::wait_until(self, nullptr, 0, ready, &room, MeetingReason(room, what));
+  if (!ready(&room)) {
+    const MeetingReason reason(room, what);
+    if (room.has_others)
+      msg::wait_for_control(self, ready, &room, reason);
+    else
+      msg::wait_until(self, nullptr, 0, ready, &room, reason);
+  }
   finish(room);
 }
 

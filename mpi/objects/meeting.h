@@ -78,7 +78,8 @@ struct Room {
 
   std::mutex mutex;
   int expected = 0;
-  int arrived = 0;  // under the mutex
+  bool has_others = false;  // ranks of other processes take part
+  int arrived = 0;          // under the mutex
   // release by the thread that concludes, acquire by the others
   std::atomic<bool> is_over{false};
   std::vector<job::Rank*> waiting;  // under the mutex

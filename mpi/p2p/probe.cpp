@@ -63,7 +63,7 @@ Err probe(int source, int tag, Comm& comm, MPI_Status* status) {
   }
   ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
   const P2pReason reason("MPI_Probe", "probe", kNoCount, "from", source, tag, comm);
-  msg::wait_until(comm.self(), nullptr, 0, try_probe, &args, reason);
+  msg::wait_for_message(args.self, args.context, source, try_probe, &args, reason);
   set_status(status, args.status);
   return error_of(args.status);
 }
@@ -90,7 +90,7 @@ Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* st
   }
   ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
   const P2pReason reason("MPI_Mprobe", "probe", kNoCount, "from", source, tag, comm);
-  msg::wait_until(comm.self(), nullptr, 0, try_mprobe, &args, reason);
+  msg::wait_for_message(args.self, args.context, source, try_mprobe, &args, reason);
   set_status(status, args.status);
   if (args.status.failed) return error_of(args.status);
   *message = message_handle(comm, args.matched);

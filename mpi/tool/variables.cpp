@@ -119,9 +119,9 @@ MPI_T_enum handle_of(const SettingWords* words) noexcept {
 bool is_writable(const SettingBase& setting) {
   static constexpr std::string_view kWritable[] = {
       "log.level",           "message.eager_limit", "message.shared_copy",
-      "mpi.aliased_buffers", "nbc.start_nodes",     "net.spin_us",
-      "progress.help",       "progress.min_bytes",  "progress.near_bytes",
-      "progress.spin_us",    "progress.wake_bytes"};
+      "mpi.aliased_buffers", "nbc.start_nodes",     "net.grace_us",
+      "net.spin_us",         "progress.help",       "progress.min_bytes",
+      "progress.near_bytes", "progress.spin_us",    "progress.wake_bytes"};
   return std::find(std::begin(kWritable), std::end(kWritable), setting.name()) !=
          std::end(kWritable);
 }

@@ -100,9 +100,11 @@ void fetch_control(int here, const ControlOffer& offer, const transport::Target&
 void refuse_control(int here, const ControlOffer& offer);
 
 // From begin to end other processes may wait for a handler's answer, whatever the ranks here do:
-// what arrives interrupts ranks that compute. Caller: any, without locks. Cost: see sched::Demand.
+// what arrives interrupts ranks that have computed for a while. Caller: any, without locks. Cost: see sched::Demand.
 void begin_to_serve() noexcept;
 void end_to_serve() noexcept;
+// The same, from now on, if the caller goes on to compute: it has started something long. Caller: as above.
+void serve_at_once() noexcept;
 
 // Waits until ready(argument) is true; a handler makes it true and then notifies the rank.
 // Switches: yes.

@@ -72,6 +72,10 @@ void wait_all(job::Rank& self, Request* const* requests, size_t n,
 using Predicate = bool (*)(void* argument);
 void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate ready,
                 void* argument, const sched::WaitReason& why);
+// The same for what a message of this context and source makes true, as in a probe: so ranks that compute, and the
+// rank itself while one of its threads waits, are interrupted for it if it may come from another process.
+void wait_for_message(job::Rank& self, ContextId context, int source, Predicate ready,
+                      void* argument, const sched::WaitReason& why);
 // A condition of an upper layer that another thread makes true and then announces by an unpark
 // of its own to the execution that arm() was called with. After arm() the condition is checked
 // again, so the announcer first stores, then reads who is armed; both with seq_cst.

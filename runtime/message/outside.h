@@ -8,12 +8,13 @@
 // Threads:   any.
 // See also:  scheduler/poll/demand.h, docs/design/0020-polling.md, section "Demand".
 //
-// No demand is lost, except for what 0020 says. A rank has one unit of demand, `is_raised_`.
+// No demand is lost, except for what 0020 says. A rank has one unit of demand, `raised_`.
 //  1. A thread that starts an operation first makes it count (`posted`, operations_) and then
 //     raises. A thread that finds nothing left first lowers and then checks again whether anything
-//     counts. Both raise and lower by a read-modify-write of `is_raised_`. Either the starter's is
+//     counts. Both raise and lower by a read-modify-write of `raised_`. Either the starter's is
 //     the later one: it finds the unit lowered and raises it. Or the other thread's is: it reads
 //     what the starter has written, so it sees what counts, and raises again.
+//     A wait for what is no operation, as in a probe, counts as one: wait_for_message(), wait_for_control().
 //  2. A rank that starts an operation within a call does not raise at once: it
 //     will poll itself, and raises when it stops polling. Arming the network
 //     for the time in between would cost more than a message takes.
@@ -51,24 +52,38 @@ class Outside {
   // May a message of another process match this? Caller: any.
   bool may_come_from_outside(const Mailbox& mine, ContextId context, int source);
 
-  // A receive is in the posted queue. is_awaited: its caller waits for it.
+  // A receive is in the posted queue. is_awaited: its caller waits for it; is_long: it has room for a message
+  // that cannot come before its receiver is there.
   // Caller: the execution that has posted it, without locks.
   [[gnu::cold]] void note_posted(Mailbox& mine, ContextId context, int source,
-                                 bool is_awaited) noexcept;
+                                 bool is_awaited, bool is_long) noexcept;
   // Counts a send or a fetch that another process will end, before it can end. Caller: any.
   void begin_operation() noexcept {
     operations_.fetch_add(1, std::memory_order_relaxed);
   }
   void end_operation(Mailbox& mine) noexcept {
-    operations_.fetch_sub(1, std::memory_order_acq_rel);
+    forget_operation();
     note_end(mine);
+  }
+  // Its caller calls note_end() or look_away() later.
+  void forget_operation() noexcept {
+    operations_.fetch_sub(1, std::memory_order_acq_rel);
   }
   // Called after such a send. Caller: the sender, without locks.
   void note_started(Mailbox& mine) noexcept;
   // An operation of the rank has advanced. Caller: any.
   void note_end(Mailbox& mine) noexcept {
-    if (is_raised_.load(std::memory_order_relaxed) && !awaits_any(mine)) lower(mine);
+    if (raised_.load(std::memory_order_relaxed) != kNothing && !awaits_any(mine))
+      lower(mine);
   }
+  // The caller is about to park. note_end() follows. has_polled: what was urgent was raised when it stopped;
+  // otherwise it is a thread that the rank has made, which does not poll.
+  void begin_rest(Mailbox& mine, bool has_polled) noexcept {
+    if (may_help(mine)) raise(has_polled ? kCanWait : kUrgent);
+  }
+  // The caller, any thread of the rank, tests something, and may do so again after a while: it polls, unless
+  // another thread has done so lately.
+  void come_by() noexcept;
   // The rank ends, and its operations under way are forgotten.
   void note_rank_end() noexcept;
 
@@ -81,12 +96,18 @@ class Outside {
 
  private:
   bool awaits_any(const Mailbox& mine) const noexcept;
-  void raise() noexcept;
+  // The unit: not raised; raised for what can wait; raised for what is urgent, too.
+  enum Raised : uint8_t { kNothing, kCanWait, kUrgent };
+  static sched::Urgency urgency_of(Raised raised) noexcept {
+    return raised == kUrgent ? sched::Urgency::kNow : sched::Urgency::kCanWait;
+  }
+  void raise(Raised to) noexcept;
   void lower(Mailbox& mine) noexcept;
 
-  std::atomic<bool> is_raised_{false};
+  std::atomic<Raised> raised_{kNothing};
   // A receive that another process may fill has been posted since the queue was last seen empty.
   std::atomic<bool> has_posted_{false};
+  std::atomic<bool> has_long_{false};  // one of them is long
   std::atomic<int> operations_{0};
   bool waits_inside_ = false;  // read and written by the main execution
   SpinLock<> lock_;

@@ -1,5 +1,7 @@
 #include "runtime/message/outside.h"
 
+#include <algorithm>
+
 #include "runtime/message/background.h"
 #include "runtime/message/control.h"
 #include "runtime/message/mailbox.h"
@@ -91,37 +93,50 @@ bool Outside::awaits_any(const Mailbox& mine) const noexcept {
          (has_posted_.load(std::memory_order_relaxed) && !mine.posted.empty());
 }
 
-void Outside::raise() noexcept {
-  if (is_raised_.exchange(true, std::memory_order_acq_rel)) return;
-  g_demand->raise();
+void Outside::raise(Raised to) noexcept {
+  Raised before = raised_.load(std::memory_order_relaxed);
+  // Also where nothing changes: see the header, 1.
+  while (!raised_.compare_exchange_weak(before, std::max(before, to),
+                                        std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
+  }
+  if (before == kNothing) {
+    g_demand->raise(1, urgency_of(to));
+  } else if (before < to) {
+    g_demand->hasten();
+  }
 }
 
 void Outside::lower(Mailbox& mine) noexcept {
-  if (!is_raised_.load(std::memory_order_relaxed) ||
-      !is_raised_.exchange(false, std::memory_order_acq_rel))
-    return;
-  g_demand->lower();
-  if (awaits_any(mine)) raise();
+  if (raised_.load(std::memory_order_relaxed) == kNothing) return;
+  const Raised before = raised_.exchange(kNothing, std::memory_order_acq_rel);
+  if (before == kNothing) return;
+  g_demand->lower(1, urgency_of(before));
+  if (awaits_any(mine)) raise(kUrgent);
 }
 
-void Outside::note_posted(Mailbox& mine, ContextId context, int source,
-                          bool is_awaited) noexcept {
+void Outside::note_posted(Mailbox& mine, ContextId context, int source, bool is_awaited,
+                          bool is_long) noexcept {
   if (!may_come_from_outside(mine, context, source)) return;
   // Release pairs with look_away(): the receive is in the queue.
   has_posted_.store(true, std::memory_order_release);
+  if (is_long) has_long_.store(true, std::memory_order_relaxed);
   if (is_awaited ? sched::may_spin() : looks_soon(mine)) return;
-  raise();
+  raise(is_long ? kUrgent : kCanWait);
   note_end(mine);  // it may have been filled before it was counted as demand
 }
 
 void Outside::note_started(Mailbox& mine) noexcept {
   if (!g_has_outside || looks_soon(mine)) return;
-  raise();
+  raise(kUrgent);
   note_end(mine);
 }
 
+void Outside::come_by() noexcept { g_demand->come_by(); }
+
 void Outside::note_rank_end() noexcept {
-  if (is_raised_.exchange(false, std::memory_order_acq_rel)) g_demand->lower();
+  const Raised before = raised_.exchange(kNothing, std::memory_order_acq_rel);
+  if (before != kNothing) g_demand->lower(1, urgency_of(before));
 }
 
 // A rank that waits with no receive posted waits for a send, a probe, or an agreement of processes;
@@ -133,12 +148,18 @@ bool Outside::may_help(const Mailbox& mine) const noexcept {
 }
 
 void Outside::look_away(Mailbox& mine, bool is_over) noexcept {
-  if (!is_over && may_help(mine)) return raise();
+  if (!is_over && may_help(mine)) return raise(kUrgent);
   if (mine.posted.empty() && has_posted_.load(std::memory_order_relaxed) &&
-      has_posted_.exchange(false, std::memory_order_acq_rel) && !mine.posted.empty())
-    has_posted_.store(true, std::memory_order_release);  // posted in between
+      has_posted_.exchange(false, std::memory_order_acq_rel)) {
+    if (mine.posted.empty())
+      has_long_.store(false, std::memory_order_relaxed);
+    else
+      has_posted_.store(true, std::memory_order_release);  // posted in between
+  }
   if (awaits_any(mine)) {
-    raise();
+    const bool is_urgent = has_long_.load(std::memory_order_relaxed) ||
+                           operations_.load(std::memory_order_relaxed) != 0;
+    raise(is_urgent ? kUrgent : kCanWait);
   } else {
     lower(mine);
   }
@@ -147,20 +168,55 @@ void Outside::look_away(Mailbox& mine, bool is_over) noexcept {
 // ---- control messages -------------------------------------------------------------------------
 
 void begin_to_serve() noexcept {
-  if (g_has_outside) g_demand->raise();
+  if (g_has_outside) g_demand->raise(1, sched::Urgency::kCanWait);
 }
 
 void end_to_serve() noexcept {
-  if (g_has_outside) g_demand->lower();
+  if (g_has_outside) g_demand->lower(1, sched::Urgency::kCanWait);
 }
+
+void serve_at_once() noexcept {
+  if (g_has_outside) g_demand->call_now();
+}
+
+namespace {
+
+// Counts as an operation until it holds, not until its wait is over: then nothing is urgent any more
+// when the caller stops polling. Called by the execution that waits.
+struct Awaited {
+  Predicate ready;
+  void* argument;
+  Outside& outside;
+  bool is_over = false;
+
+  static bool holds(void* awaited) {
+    auto& self = *static_cast<Awaited*>(awaited);
+    if (self.is_over) return true;
+    if (!self.ready(self.argument)) return false;
+    self.outside.forget_operation();
+    self.is_over = true;
+    return true;
+  }
+};
+
+}  // namespace
 
 void wait_for_control(job::Rank& self, Predicate ready, void* argument,
                       const sched::WaitReason& why) {
   if (ready(argument)) return;
   Mailbox& mine = mailbox_of(self);
+  Awaited awaited{ready, argument, mine.outside};
   mine.outside.begin_operation();
+  wait_until(self, nullptr, 0, &Awaited::holds, &awaited, why);
+  mine.outside.note_end(mine);
+}
+
+void wait_for_message(job::Rank& self, ContextId context, int source, Predicate ready,
+                      void* argument, const sched::WaitReason& why) {
+  if (g_has_outside &&
+      mailbox_of(self).outside.may_come_from_outside(mailbox_of(self), context, source))
+    return wait_for_control(self, ready, argument, why);
   wait_until(self, nullptr, 0, ready, argument, why);
-  mine.outside.end_operation(mine);
 }
 
 }  // namespace mpc::msg

@@ -2,6 +2,7 @@
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/quick_receive.h"
+#include "runtime/message/remote.h"
 #include "runtime/message/waiting.h"
 #include "runtime/message/work.h"
 
@@ -54,7 +55,8 @@ void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
   if (g_cares_for_posted.load(std::memory_order_relaxed)) [[unlikely]] {
     if (g_has_outside && !is_backlog && taken == Mailbox::Taken::kNothing)
       mine.outside.note_posted(mine, args.context, args.source_in_comm,
-                               op.waiter_is_preset);
+                               op.waiter_is_preset,
+                               static_cast<size_t>(op.bytes) > remote::eager_limit());
     // After the lock: see docs/design/0040-losses.md.
     if (job::losses::any())
       look_after_receive(mine.world_rank, args.context, args.source_in_comm);

@@ -40,8 +40,14 @@ template <class Policy>
   if (spin_until(mine, policy)) return policy.settle(mine);
   policy.help();
   auto&& waiter = policy.waiter();
-  if (policy.arm(mine, waiter)) park_until(self, mine, waiter, policy, why);
+  if (policy.arm(mine, waiter)) {
+    if (g_has_outside) [[unlikely]]
+      mine.outside.begin_rest(mine, sched::may_look());
+    park_until(self, mine, waiter, policy, why);
+  }
   policy.disarm(mine);
+  if (g_has_outside) [[unlikely]]
+    mine.outside.note_end(mine);
 }
 
 // The common part of most policies: nothing to glance at, no copy to wait for, nothing to settle.
@@ -298,13 +304,15 @@ void relax(job::Rank& self) {
   constexpr unsigned kPollsBeforeYield = 4;
   Mailbox& mine = mailbox_of(self);
   sched::Execution& me = sched::Execution::self();
+  if (g_has_outside) [[unlikely]]
+    mine.outside.come_by();
   if (!is_main(mine, me)) {
     me.yield();
     return;
   }
   if (++mine.empty_polls < kPollsBeforeYield) return;
   mine.empty_polls = 0;
-  sched::look_outside();
+  sched::look_outside();    // files, too
   if (sched::may_spin()) {  // nothing else wants this core
     __builtin_ia32_pause();
     mine.start_polling();

@@ -27,15 +27,30 @@ class DemandAccount {
   ~DemandAccount() = default;
 };
 
+// Whether what arrives first may find nobody for some tens of microseconds, net.grace_us. To tell a network to
+// wake somebody, and not to, takes system calls: more than a short message is worth, if the rank asks
+// for it itself soon. A long one needs its receiver before it moves.
+enum class Urgency : uint8_t { kCanWait, kNow };
+
 class Demand {
  public:
   // Called before an arrival can advance the operation: what arrives from then on finds a poller.
   // Caller: any, without locks that EventSource::poll() or arm() takes. Switches: no.
   // Cost: one locked addition; where nobody polls, the first raise arms the sources (two system
   // calls), and may poll them.
-  virtual void raise(uint32_t things = 1) noexcept = 0;
-  // Called once for each raise; also from within EventSource::poll(). Cost: one locked addition.
-  virtual void lower(uint32_t things = 1) noexcept = 0;
+  virtual void raise(uint32_t things = 1, Urgency urgency = Urgency::kNow) noexcept = 0;
+  // What could wait no longer can: lower it as kNow.
+  virtual void hasten(uint32_t things = 1) noexcept = 0;
+  // Something long is under way, for which others may need this process soon: if nobody looks, what arrives from now
+  // on finds a poller. It holds until the next thread stops looking. Caller: as raise().
+  virtual void call_now() noexcept = 0;
+  // For calls that do not poll for long, but come by: MPI_Test and its kin. Polls, unless that has been done some
+  // microseconds ago. Caller: an execution of a rank, without locks; a thread that is on no worker, too. Switches:
+  // no. Cost: a look at the clock.
+  virtual void come_by() noexcept = 0;
+  // Called once for each raise, with its urgency; also from within EventSource::poll(). Cost: one locked
+  // addition.
+  virtual void lower(uint32_t things = 1, Urgency urgency = Urgency::kNow) noexcept = 0;
 
  protected:
   ~Demand() = default;

@@ -1,32 +1,32 @@
 #include "scheduler/poll/listener.h"
 
-#include <algorithm>
 #include <string>
 
 #include "base/futex.h"
 #include "base/service_thread.h"
+#include "scheduler/execution.h"
+#include "scheduler/poll/patience.h"
 
 namespace mpc::sched {
 namespace {
 
-// After this many calls in a row that found nothing the listener pauses, longer with each further
-// one. Either another thread's poll was first, or a descriptor signals more than its source knows.
-constexpr int kPatience = 2;
-constexpr uint64_t kShortestNapNs = 20'000;
-constexpr int kMostDoublings = 9;  // 10 ms, as long as a tick of the monitor
-
 // A call that comes meanwhile ends the next sleep at once.
-void nap(int doublings) noexcept {
-  const timespec length{0, static_cast<long>(kShortestNapNs << doublings)};
+void nap(uint64_t ns) noexcept {
+  const timespec length{0, static_cast<long>(ns)};
   raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&length));
 }
 
 }  // namespace
 
-Result<> Listener::start(Answer answer, void* argument, void (*prepare)()) {
+Result<> Listener::start(Answer answer, Alarm alarm, void* argument,
+                         void (*prepare)()) {
   if (is_started_) return {};
-  if (!set_.is_open()) MPC_TRY(set_.open());
+  if (!set_.is_open()) {
+    MPC_TRY(set_.open());
+    MPC_TRY(set_.set_alarm(alarm.descriptor));
+  }
   answer_ = answer;
+  alarm_answer_ = alarm.answer;
   argument_ = argument;
   prepare_ = prepare;
   const Result<pthread_t> thread =
@@ -52,14 +52,19 @@ void* Listener::thread_main(void* self) {
 
 void Listener::run() noexcept {
   if (prepare_ != nullptr) prepare_();
-  int futile = 0;
+  Patience patience;
+  uint64_t listens_since_ns = now_ns();
   while (!stop_.load(std::memory_order_acquire)) {
     const WakeSet::Reason reason = set_.sleep(WakeSet::kNoDeadline);
     if (stop_.load(std::memory_order_acquire)) return;
+    if (set_.has_alarm()) alarm_answer_(argument_);
     if (reason == WakeSet::kTime) continue;
-    futile = answer_(argument_, reason == WakeSet::kDescriptor) ? 0 : futile + 1;
-    if (futile <= kPatience) continue;
-    nap(std::min(futile - kPatience, kMostDoublings));
+    const uint64_t listened_ns = now_ns() - listens_since_ns;
+    const bool has_found = answer_(argument_, reason == WakeSet::kDescriptor);
+    if (const uint64_t pause_ns = patience.nap_ns(has_found, listened_ns);
+        pause_ns != 0)
+      nap(pause_ns);
+    listens_since_ns = now_ns();
   }
 }
 

@@ -24,8 +24,15 @@ class Listener {
   ~Listener() { stop(); }
   Listener(const Listener&) = delete;
 
+  // The descriptor `alarm` has become readable: to be answered on the listener's thread.
+  using AlarmAnswer = void (*)(void* argument) noexcept;
+  struct Alarm {
+    int descriptor;
+    AlarmAnswer answer;
+  };
   // prepare: the thread calls it first; may be null. Errors: kSystem.
-  Result<> start(Answer answer, void* argument, void (*prepare)());
+  Result<> start(Answer answer, Alarm alarm, void* argument, void (*prepare)());
+  bool is_started() const noexcept { return is_started_; }
   // Joins the thread. Caller: only once no thread calls call() any more.
   void stop() noexcept;
 
@@ -39,6 +46,7 @@ class Listener {
 
   WakeSet set_;
   Answer answer_ = nullptr;
+  AlarmAnswer alarm_answer_ = nullptr;
   void* argument_ = nullptr;
   void (*prepare_)() = nullptr;
   std::atomic<bool> stop_{false};

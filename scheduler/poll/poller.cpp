@@ -117,7 +117,9 @@ Result<> Poller::add(EventSource& source, EventReach reach) {
   {
     const Locked lock(lock_);
     if (!sleepers_.is_open()) MPC_TRY(sleepers_.open());
-    MPC_TRY(listener_.start(&answer, this, on_kernel_thread_));
+    if (!listener_.is_started()) MPC_TRY(grace_.open());
+    MPC_TRY(listener_.start(&answer, {grace_.descriptor(), &end_grace}, this,
+                            on_kernel_thread_));
     auto* const slot =
         std::find_if(std::begin(sources_), std::end(sources_), [](const Source& s) {
           return s.source.load(std::memory_order_relaxed) == nullptr;
@@ -240,19 +242,20 @@ bool Poller::give_way() noexcept {
   return true;
 }
 
-void Poller::come_by(uint64_t now_ns) noexcept {
-  if (now_ns < last_poll_ns_.load(std::memory_order_relaxed) + kVisitNs) return;
+void Poller::come_by() noexcept {
+  const uint64_t now = now_ns();
+  if (now < last_poll_ns_.load(std::memory_order_relaxed) + kVisitNs) return;
   begin_look();
-  poll_at(now_ns);
+  poll_at(now);
   look_away(true);
-  end_look();
+  end_look(true);
 }
 
 // ---- demand --------------------------------------------------------------------------------
 
 void Poller::keep_account(DemandAccount& account) noexcept {
   account_.store(&account, std::memory_order_release);  // pairs with the loads below
-  raise(0);
+  raise(0, Urgency::kNow);
 }
 
 bool Poller::may_help_caller() const noexcept {
@@ -292,6 +295,12 @@ void Poller::wake_up(Bed bed, bool is_called) noexcept {
 
 bool Poller::answer(void* poller, bool by_descriptor) noexcept {
   return static_cast<Poller*>(poller)->answer_call(by_descriptor);
+}
+
+void Poller::end_grace(void* poller) noexcept {
+  auto& self = *static_cast<Poller*>(poller);
+  self.grace_.silence();
+  if (self.grace_.is_over(self.watch_.is_deferred())) self.watch_.cover_deferred();
 }
 
 bool Poller::answer_call(bool by_descriptor) noexcept {

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "scheduler/poll/demand.h"
 #include "scheduler/poll/event_source.h"
+#include "scheduler/poll/grace.h"
 #include "scheduler/poll/listener.h"
 #include "scheduler/poll/turns.h"
 #include "scheduler/poll/wake_set.h"
@@ -73,7 +74,10 @@ class Poller final : private Demand {
   // by go_to_sleep(). Meanwhile no computing rank is interrupted.
   // Caller of all of them: any thread that holds no lock. Switches: no.
   void begin_look() noexcept { watch_.begin_look(); }
-  void end_look() noexcept { watch_.end_look(); }
+  // has_work: of its own, so it should not make the network wake others that nobody may need soon.
+  void end_look(bool has_work = false) noexcept {
+    watch_.end_look(has_work && Grace::is_given());
+  }
   // Polls, if the last poll of any thread is long enough ago. True: something has happened.
   bool turn(uint64_t now_ns, Looker who) noexcept {
     if (!is_due(now_ns, who)) return false;
@@ -94,8 +98,8 @@ class Poller final : private Demand {
   // See DemandAccount. False if there is no account.
   bool may_help_caller() const noexcept;
   void look_away(bool is_over) noexcept;
-  // For calls that do not poll for long, but come by: MPI_Test and its kin.
-  void come_by(uint64_t now_ns) noexcept;
+  // See Demand.
+  void come_by() noexcept override;
 
   // How long a worker without work polls before it sleeps.
   uint64_t idle_spin_ns() const noexcept;
@@ -144,9 +148,19 @@ class Poller final : private Demand {
       poller.listener_.set().ignore();
     }
     void call_listener() noexcept { poller.listener_.call(); }
+    void set_alarm() noexcept { poller.grace_.begin(); }
   };
-  void raise(uint32_t things) noexcept override { watch_.raise(things); }
-  void lower(uint32_t things) noexcept override { watch_.lower(things); }
+  static uint32_t urgent(uint32_t things, Urgency urgency) noexcept {
+    return urgency == Urgency::kNow ? things : 0;
+  }
+  void raise(uint32_t things, Urgency urgency) noexcept override {
+    watch_.raise(things, urgent(things, urgency), Grace::is_given());
+  }
+  void hasten(uint32_t things) noexcept override { watch_.raise(0, things, false); }
+  void call_now() noexcept override { watch_.cover_deferred(); }
+  void lower(uint32_t things, Urgency urgency) noexcept override {
+    watch_.lower(things, urgent(things, urgency));
+  }
   WakeSet& set_of(Ear ear) noexcept {
     return ear == Ear::kSleeper ? sleepers_ : listener_.set();
   }
@@ -156,6 +170,7 @@ class Poller final : private Demand {
   bool arm_all() noexcept;
   bool answer_call(bool by_descriptor) noexcept;
   static bool answer(void* poller, bool by_descriptor) noexcept;
+  static void end_grace(void* poller) noexcept;
 
   static constexpr int kMostSources = 4;
   struct Source {
@@ -178,7 +193,8 @@ class Poller final : private Demand {
   std::atomic<uint64_t> finds_{0};  // polls that found something
   // Threads that are in a function of a source; see remove().
   std::atomic<int> visitors_{0};
-  Mutex lock_;         // of add() and remove()
+  Mutex lock_;  // of add() and remove()
+  Grace grace_;
   Listener listener_;  // declared last: its thread ends first
 };
 

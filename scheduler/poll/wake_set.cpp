@@ -60,6 +60,14 @@ Result<> WakeSet::add(int descriptor) noexcept {
   return {Errc::kSystem, "too many sources of events"};
 }
 
+Result<> WakeSet::set_alarm(int descriptor) noexcept {
+  if (const long error = control(epoll_, EPOLL_CTL_ADD, descriptor, EPOLLIN);
+      error != 0)
+    return no_descriptor("epoll_ctl of a timer", error);
+  alarm_ = descriptor;
+  return {};
+}
+
 void WakeSet::remove(int descriptor) noexcept {
   for (auto& slot : descriptors_) {
     int expected = descriptor;
@@ -90,7 +98,7 @@ void WakeSet::ignore() noexcept {
 }
 
 WakeSet::Reason WakeSet::sleep(uint64_t deadline_ns) noexcept {
-  constexpr int kMostEvents = kMost + 1;
+  constexpr int kMostEvents = kMost + 2;
   epoll_event events[kMostEvents];
   timespec left{};
   if (deadline_ns != kNoDeadline) {
@@ -102,8 +110,13 @@ WakeSet::Reason WakeSet::sleep(uint64_t deadline_ns) noexcept {
   const long count =
       raw_syscall(SYS_epoll_pwait2, epoll_, reinterpret_cast<long>(events), kMostEvents,
                   deadline_ns != kNoDeadline ? reinterpret_cast<long>(&left) : 0);
-  Reason reason = kTime;  // or a signal: callers check again
+  Reason reason = kTime;  // or a signal, or the alarm: callers check again
+  has_alarm_ = false;
   for (long i = 0; i < count; ++i) {
+    if (events[i].data.fd == alarm_) {
+      has_alarm_ = true;
+      continue;
+    }
     if (events[i].data.fd != bell_) {
       reason = kDescriptor;
       continue;

@@ -30,12 +30,17 @@ class WakeSet {
   Result<> add(int descriptor) noexcept;
   void remove(int descriptor) noexcept;
 
+  // A descriptor that always ends sleeps, until it is not readable any more. Errors: kSystem.
+  Result<> set_alarm(int descriptor) noexcept;
+
   // Listens to all descriptors, once. What is there already counts.
   void listen() noexcept;
   // Stops listening, as far as possible: a sleep that is just ending still ends.
   void ignore() noexcept;
 
   enum Reason { kTime, kBell, kDescriptor };
+  // The alarm was among the reasons of the last sleep. Caller: who slept.
+  bool has_alarm() const noexcept { return has_alarm_; }
   static constexpr uint64_t kNoDeadline = ~uint64_t{0};
   // Caller: one at a time. deadline_ns: of now_ns(). Touches no errno, no thread_local.
   Reason sleep(uint64_t deadline_ns) noexcept;
@@ -48,6 +53,8 @@ class WakeSet {
 
   int epoll_ = -1;
   int bell_ = -1;
+  int alarm_ = -1;
+  bool has_alarm_ = false;
   std::atomic<int> descriptors_[kMost] = {-1, -1, -1, -1};
   // Whether some descriptors may be listened to; a wrong "no" costs one futile wake-up.
   std::atomic<bool> is_listening_{false};

@@ -11,6 +11,8 @@
 //   demand    what an arrival could advance; whether anybody counts it
 //   seat      a worker sleeps on the descriptors; there is one such seat
 //   covered   some thread has undertaken to arm the sources since the last looker left
+//   deferred  ... which is not done at once: an alarm will ask for cover_deferred()
+//   urgent    how much of the demand may not wait for the alarm; a word of its own
 //
 // The rule: no looker, and a call is wanted  =>  covered, or the next step of some thread sets it.
 // A call is wanted where a core is idle anyway (sleepers), or else where there is demand, as
@@ -32,6 +34,9 @@
 //  5. `seat` is taken by a looker, and given back by one. So a thread that finds it taken in a
 //     state without lookers knows that its holder sleeps, or is about to, or is about to become a
 //     looker; in each case the holder hears the descriptors, or polls.
+//  6. Who sets `deferred` sets the alarm afterwards, and what the alarm calls becomes the thread of (1), by
+//     the step that clears it. A thread that raises urgent demand counts it first and then changes the
+//     word: it finds `deferred` set, or the other thread finds its count after setting it.
 // All steps are read-modify-writes of one word: they have a single order, and acq_rel makes
 // what was done before one step (2, 4) happen before what is done after a later one.
 
@@ -51,7 +56,7 @@ enum class Interrupts : uint8_t {
 enum class Ear : uint8_t { kSleeper, kListener };
 
 // Outside: poll(), arm() of all sources; listen(Ear), ignore() of the descriptors; call_listener():
-// the listener then becomes a looker.
+// the listener then becomes a looker; set_alarm(): after a while the listener calls cover_deferred().
 template <class Outside, class Word = std::atomic<uint64_t>>
 class Watch {
  public:
@@ -61,15 +66,14 @@ class Watch {
 
   // True: there was no other looker.
   bool begin_look() noexcept { return begin(kLooker); }
-  void end_look() noexcept {
-    if (end(kLooker)) cover();
-  }
+  // may_defer: the caller has work of its own; if no demand is urgent the sources are not armed yet.
+  void end_look(bool may_defer = false) noexcept { end(kLooker, may_defer); }
 
   // A looker becomes a sleeper. True: it sleeps on the descriptors; otherwise it need not, because
   // another thread listens. It may have polled: if there is work now it does not sleep.
   bool go_to_sleep() noexcept {
     const bool has_seat = (word_.fetch_or(kSeat, kOrder) & kSeat) == 0;
-    if (end(kLooker - kSleeper)) cover();
+    end(kLooker - kSleeper, false);
     return has_seat;
   }
   // The sleeper becomes a looker.
@@ -78,14 +82,28 @@ class Watch {
     if (has_seat) word_.fetch_and(~kSeat, kOrder);
   }
 
-  void raise(uint32_t things) noexcept {
+  // Raises the demand, of which `urgent` things are urgent from now on: of these or of earlier ones.
+  // may_defer: as in end_look(), if nothing is urgent.
+  void raise(uint32_t things, uint32_t urgent, bool may_defer = true) noexcept {
+    if (urgent != 0) urgent_.fetch_add(urgent, kOrder);
     const uint64_t more = things * kDemand;
     const uint64_t before = word_.fetch_add(more, kOrder);
     if ((before & kKept) == 0) [[unlikely]]
       word_.fetch_or(kKept, kOrder);
-    if (take_over(before + more)) cover();
+    fulfil(take_over(before + more, may_defer && urgent == 0));
+    if (urgent != 0 && (before & kDeferred) != 0) cover_deferred();
   }
-  void lower(uint32_t things) noexcept { word_.fetch_sub(things * kDemand, kOrder); }
+  void lower(uint32_t things, uint32_t urgent) noexcept {
+    if (urgent != 0) urgent_.fetch_sub(urgent, kOrder);
+    word_.fetch_sub(things * kDemand, kOrder);
+  }
+
+  // Covers, if that was deferred, and nobody has become a looker since. Caller: any.
+  void cover_deferred() noexcept {
+    uint64_t word = load();
+    while ((word & kDeferred) != 0)
+      if (word_.compare_exchange_weak(word, word & ~kDeferred, kOrder)) return cover();
+  }
 
   void set_interrupts(Interrupts interrupts) noexcept {
     begin_look();  // what was armed under the old rule is void
@@ -102,6 +120,7 @@ class Watch {
   uint32_t sleepers() const noexcept { return field(kSleeper, load()); }
   uint32_t demand() const noexcept { return static_cast<uint32_t>(load() / kDemand); }
   bool is_covered() const noexcept { return (load() & kCovered) != 0; }
+  bool is_deferred() const noexcept { return (load() & kDeferred) != 0; }
   // An execution may wait for an arrival: there is demand, or nobody counts it.
   bool may_have_demand() const noexcept {
     const uint64_t word = load();
@@ -114,8 +133,9 @@ class Watch {
   static constexpr uint64_t kFieldBits = 0xffff;
   static constexpr uint64_t kSeat = uint64_t{1} << 32, kCovered = uint64_t{1} << 33;
   static constexpr uint64_t kFirstMode = uint64_t{1} << 34, kMode = 3 * kFirstMode;
-  static constexpr uint64_t kKept = uint64_t{1} << 36;    // demand has been raised once
-  static constexpr uint64_t kDemand = uint64_t{1} << 37;  // 27 bits
+  static constexpr uint64_t kKept = uint64_t{1} << 36;  // demand has been raised once
+  static constexpr uint64_t kDeferred = uint64_t{1} << 37;  // only while kCovered
+  static constexpr uint64_t kDemand = uint64_t{1} << 38;    // 26 bits
   static constexpr int kMostTurns = 8;
 
   static constexpr uint64_t bits_of(Interrupts interrupts) noexcept {
@@ -143,19 +163,40 @@ class Watch {
     const uint64_t before = word_.fetch_add(step, kOrder);
     // No thread sets it while there are lookers, so it cannot be set again in between.
     if ((before & kCovered) != 0 &&
-        (word_.fetch_and(~kCovered, kOrder) & kCovered) != 0)
+        (word_.fetch_and(~(kCovered | kDeferred), kOrder) & kCovered) != 0)
       outside_.ignore();
     return field(kLooker, before) == 0;
   }
-  // Subtracts `step`. True: the caller has to cover().
-  bool end(uint64_t step) noexcept {
-    return take_over(word_.fetch_sub(step, kOrder) - step);
+  // What a thread has undertaken, by setting `covered`.
+  enum class Duty : uint8_t { kNone, kCover, kDefer };
+
+  // Subtracts `step`.
+  void end(uint64_t step, bool may_defer) noexcept {
+    fulfil(take_over(word_.fetch_sub(step, kOrder) - step, may_defer));
   }
-  // Sets `covered` where the rule asks for it. True: the caller has set it.
-  bool take_over(uint64_t word) noexcept {
-    while (is_uncovered(word))
-      if (word_.compare_exchange_weak(word, word | kCovered, kOrder)) return true;
-    return false;
+  // Sets `covered` where the rule asks for it. kNone: the caller has not.
+  Duty take_over(uint64_t word, bool may_defer) noexcept {
+    while (is_uncovered(word)) {
+      const bool defers = may_defer && can_wait(word);
+      const uint64_t covered = word | kCovered | (defers ? kDeferred : 0);
+      if (word_.compare_exchange_weak(word, covered, kOrder))
+        return defers ? Duty::kDefer : Duty::kCover;
+    }
+    return Duty::kNone;
+  }
+  void fulfil(Duty duty) noexcept {
+    if (duty == Duty::kNone) return;
+    if (duty == Duty::kCover) return cover();
+    if (has_urgent()) return cover_deferred();  // it came too late for our step: see 6
+    outside_.set_alarm();
+  }
+  // No demand is urgent, and somebody would have said so if it were.
+  bool can_wait(uint64_t word) const noexcept {
+    return (word & kMode) == bits_of(Interrupts::kAuto) && (word & kKept) != 0 &&
+           !has_urgent();
+  }
+  bool has_urgent() const noexcept {
+    return urgent_.load(std::memory_order_acquire) != 0;
   }
 
   void cover() noexcept {
@@ -166,7 +207,8 @@ class Watch {
       }
       begin(kLooker);
       outside_.poll();
-      if (!end(kLooker)) return;
+      if (take_over(word_.fetch_sub(kLooker, kOrder) - kLooker, false) == Duty::kNone)
+        return;
     }
     // News keeps coming, or the thread that polls it has no core: this is no work for a thread that
     // wanted to leave.
@@ -175,6 +217,7 @@ class Watch {
 
   Outside& outside_;
   Word word_;
+  Word urgent_{0};
 };
 
 }  // namespace mpc::sched

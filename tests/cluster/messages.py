@@ -54,6 +54,15 @@ class Messages(ClusterCase):
                 done = run("-n", ranks, "-p", processes, "--timeout", 100, *options, program, 30)
                 self.assertEqual(done, (0, "No Errors\n", ""))
 
+    def test_a_thread_that_waits_hears_of_messages_while_its_rank_computes(self):
+        program = self.shared.compile("thread_waits.c", source_of("thread_waits.c"), "-O1", "-pthread")
+        for words in ([], ["probe"]):
+            with self.subTest(words=words):
+                status, out, err = run("-n", 2, "-p", 2, "--counters", "--timeout", 60, program, *words)
+                self.assertEqual((status, out), (0, "No Errors\n"), err)
+                late = [int(line.split()[1]) for line in err.splitlines() if line.startswith("net.late_finds")]
+                self.assertLess(sum(late), 100, "found by the monitor's tick, 10 ms later")  # of 400
+
     def test_nothing_is_shared_where_the_system_does_not_allow_it(self):
         status, out, err = run("-n", 4, "-p", 2, "--timeout", 60, "--set", "net.host_segment=0",
                                traffic())

@@ -8,6 +8,7 @@
 
 #include "runtime/message/background.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/message.h"
 #include "runtime/message/routes.h"
 
 namespace mpc::msg {
@@ -17,12 +18,23 @@ constexpr ContextId kSpanning = 2, kLocal = 4;
 
 class CountedDemand final : public sched::Demand {
  public:
-  void raise(uint32_t things) noexcept override { things_.fetch_add(things); }
-  void lower(uint32_t things) noexcept override { things_.fetch_sub(things); }
+  void raise(uint32_t things, sched::Urgency urgency) noexcept override {
+    things_.fetch_add(things);
+    if (urgency == sched::Urgency::kNow) urgent_.fetch_add(things);
+  }
+  void call_now() noexcept override {}
+  void come_by() noexcept override { ++visits; }
+  void hasten(uint32_t things) noexcept override { urgent_.fetch_add(things); }
+  void lower(uint32_t things, sched::Urgency urgency) noexcept override {
+    things_.fetch_sub(things);
+    if (urgency == sched::Urgency::kNow) urgent_.fetch_sub(things);
+  }
   int64_t things() const { return things_.load(); }
+  int64_t urgent() const { return urgent_.load(); }
+  int visits = 0;
 
  private:
-  std::atomic<int64_t> things_{0};
+  std::atomic<int64_t> things_{0}, urgent_{0};
 };
 
 // Rank 0 of four, of which 0 and 1 live in its process.
@@ -39,18 +51,19 @@ class OutsideOfARank : public testing::Test {
   ~OutsideOfARank() override {
     mine_.outside.note_rank_end();
     EXPECT_EQ(demand_.things(), 0);
+    EXPECT_EQ(demand_.urgent(), 0);
     Outside::close();
     set_processes(job::ProcessMap(1), false);
   }
   void act_for_rank(bool on) {
     sched::Execution::self().set_identity(on ? &rank_ : nullptr);
   }
-  void append(Operation& op, ContextId context, int source) {
+  void append(Operation& op, ContextId context, int source, bool is_long = false) {
     op.key = {context, source, 0};
     mine_.lock_now();
     mine_.posted.append(op);
     mine_.unlock();
-    mine_.outside.note_posted(mine_, context, source, false);
+    mine_.outside.note_posted(mine_, context, source, false, is_long);
   }
   void remove(Operation& op) {
     mine_.lock_now();
@@ -93,6 +106,118 @@ TEST_F(OutsideOfARank, AReceiveOfANonBlockingCallIsDemandUntilItIsFilled) {
   remove(operation_of(local));
   EXPECT_EQ(demand_.things(), 0);
   act_for_rank(false);
+}
+
+// Who computes asks for a short message itself soon. A long one needs its receiver before it moves.
+TEST_F(OutsideOfARank, LongReceivesAreUrgent) {
+  act_for_rank(true);
+  Request small, large, another;
+  {
+    const ShortCall call;
+    append(operation_of(small), kSpanning, 2);
+    EXPECT_EQ(demand_.urgent(), 0);
+    append(operation_of(large), kSpanning, 2, true);
+    EXPECT_EQ(demand_.urgent(), 1);
+    append(operation_of(another), kSpanning, 2, true);
+    EXPECT_EQ(demand_.urgent(), 1);
+  }
+  remove(operation_of(large));
+  remove(operation_of(another));
+  EXPECT_EQ(demand_.urgent(), 1);  // as long as any is there
+  remove(operation_of(small));
+  EXPECT_EQ(demand_.urgent(), 0);
+  act_for_rank(false);
+}
+
+TEST_F(OutsideOfARank, WhatIsLeftWhenARankLooksAwayIsUrgentIfItIsLongOrTheRankWaits) {
+  act_for_rank(true);
+  Request small, large;
+  append(operation_of(small), kSpanning, 2);
+  account_->look_away(true);
+  EXPECT_EQ(demand_.things(), 1);
+  EXPECT_EQ(demand_.urgent(), 0);
+  account_->look_away(false);  // it parks
+  EXPECT_EQ(demand_.urgent(), 1);
+  remove(operation_of(small));
+  account_->look_away(true);
+  EXPECT_EQ(demand_.things(), 0);
+  append(operation_of(large), kSpanning, 2, true);
+  EXPECT_EQ(demand_.things(), 0);
+  account_->look_away(true);
+  EXPECT_EQ(demand_.urgent(), 1);
+  remove(operation_of(large));
+  act_for_rank(false);
+}
+
+// A thread that a rank has made: it has not polled, so nothing has been raised for it.
+TEST_F(OutsideOfARank, AThreadThatParksIsUrgent) {
+  Request request;
+  append(operation_of(request), kSpanning, 2);  // as a blocking receive does
+  mine_.outside.begin_rest(mine_, false);
+  EXPECT_EQ(demand_.urgent(), 1);
+  remove(operation_of(request));
+  EXPECT_EQ(demand_.things(), 0);
+  mine_.outside.begin_rest(mine_, false);  // a probe
+  EXPECT_EQ(demand_.urgent(), 1);
+  mine_.outside.note_end(mine_);
+  EXPECT_EQ(demand_.things(), 0);
+}
+
+// A probe has posted nothing. Its thread sleeps on while the rank looks away, and while receives of the rank are
+// filled.
+TEST_F(OutsideOfARank, AProbeThatParksIsUrgentUntilItIsOver) {
+  std::atomic<bool> has_come{false};
+  std::thread thread([&] {
+    class Probing : public sched::WaitReason {
+      std::string text() const override { return "a probe"; }
+    };
+    act_for_rank(true);
+    wait_for_message(
+        rank_, kSpanning, kAnySource,
+        [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); },
+        &has_come, Probing());
+    act_for_rank(false);
+  });
+  while (demand_.urgent() == 0) std::this_thread::yield();
+  act_for_rank(true);
+  account_->look_away(true);
+  EXPECT_EQ(demand_.urgent(), 1);
+  Request local, remote;
+  append(operation_of(local), kSpanning, 1);
+  EXPECT_TRUE(account_->may_help_caller());
+  append(operation_of(remote), kSpanning, 2);
+  remove(operation_of(remote));
+  remove(operation_of(local));
+  account_->look_away(true);
+  EXPECT_EQ(demand_.urgent(), 1);
+  has_come.store(true);
+  notify(rank_);
+  thread.join();
+  EXPECT_EQ(demand_.things(), 0);
+  act_for_rank(false);
+}
+
+// It has not polled, so it has not looked away.
+TEST_F(OutsideOfARank, ARankThatGivesWayAtOnceAndParksIsDemandThatCanWait) {
+  act_for_rank(true);
+  Request request;
+  append(operation_of(request), kSpanning, 2);
+  mine_.outside.begin_rest(mine_, true);
+  EXPECT_EQ(demand_.things(), 1);
+  EXPECT_EQ(demand_.urgent(), 0);
+  remove(operation_of(request));
+  EXPECT_EQ(demand_.things(), 0);
+  act_for_rank(false);
+}
+
+// What MPI_Iprobe looks for is no demand, so nobody else looks for it: neither for the rank nor for its threads.
+TEST_F(OutsideOfARank, EachTestThatFailsComesBy) {
+  act_for_rank(true);
+  relax(rank_);
+  EXPECT_EQ(demand_.visits, 1);
+  act_for_rank(false);
+  std::thread([&] { relax(rank_); }).join();
+  EXPECT_EQ(demand_.visits, 2);
 }
 
 // Its rank looks for itself, and raises when it looks away.

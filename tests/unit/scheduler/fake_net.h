@@ -188,6 +188,20 @@ class Polling : public Fixture {
     }
     return false;
   }
+  // A thread that was about to arm for a sleeper may lose its core until the worker computes: watch.h, 4.
+  bool are_left_alone() {
+    constexpr int kTries = 10, kMostInterrupted = 2;
+    int interrupted = 0;
+    for (int i = 0; i < kTries; ++i) {
+      before_ = Poller::counts();
+      interrupt_all(5000 * kMs);
+      if (since().interrupts != 0)
+        ++interrupted;
+      else if (since().late_finds == 0)
+        return false;
+    }
+    return interrupted <= kMostInterrupted;
+  }
   PollCounts since() const {
     const PollCounts now = Poller::counts();
     return {now.polls - before_.polls,

@@ -95,8 +95,14 @@ TEST_P(PollingWorkers, WhereProcessesShareACoreALookerPollsForAsManyTimesAsLong)
   };
   EXPECT_GE(longest_wait_ns(), 2 * kMs);
   scheduler_->poller().share_core(5);
-  EXPECT_GE(longest_wait_ns(), 10 * kMs);
-  EXPECT_GE(scheduler_->poller().idle_spin_ns(), uint64_t{5} * 50'000);
+  // Not while other programs want the core: turns.h.
+  bool is_longer = false;
+  for (int i = 0; i < 50 && !is_longer; ++i) {
+    is_longer = longest_wait_ns() >= 10 * kMs &&
+                scheduler_->poller().idle_spin_ns() >= uint64_t{5} * 50'000;
+    if (!is_longer) usleep(50'000);
+  }
+  EXPECT_TRUE(is_longer);
   EXPECT_TRUE(Settings::assign("sched.spin_us=20").ok());
 }
 
@@ -128,14 +134,45 @@ TEST_P(PollingWorkers, RanksThatComputeAreInterruptedIfSomethingOfTheirsWaits) {
   demand.lower();
 }
 
+TEST_P(PollingWorkers, TheyAreInterruptedAfterAGraceIfItCanWait) {
+  start_with_net(GetParam());
+  Demand& demand = scheduler_->poller().demand();
+  demand.raise(1, Urgency::kCanWait);
+  EXPECT_TRUE(are_interrupted());
+  demand.lower(1, Urgency::kCanWait);
+}
+
+// Irecv, Isend, Waitall: to arm the network for the time in between would take most of the time.
+TEST_P(PollingAlone, CallsThatAskAndWaitSoonArmNothing) {
+  constexpr uint64_t kCalls = 1000;
+  const auto arms_of_calls = [&](const char* grace) {
+    EXPECT_TRUE(Settings::assign(grace).ok());
+    before_ = Poller::counts();
+    spawn(0, [&] {
+      for (uint64_t i = 0; i < kCalls; ++i) {
+        Inbox inbox;
+        scheduler_->poller().demand().raise(1, Urgency::kCanWait);
+        net_.send(inbox);
+        inbox.wait_for(1);
+        scheduler_->poller().demand().lower(1, Urgency::kCanWait);
+      }
+    });
+    scheduler_->wait_all();
+    return since().arms;
+  };
+  start_with_net(GetParam());
+  keep_account();
+  EXPECT_GT(arms_of_calls("net.grace_us=0"), kCalls / 2);  // unless the listener looks
+  EXPECT_LT(arms_of_calls("net.grace_us=10000"), kCalls / 2);  // a wait may park
+  EXPECT_TRUE(Settings::assign("net.grace_us=20").ok());
+}
+
 TEST_P(PollingWorkers, OthersAreLeftAloneUntilATick) {
   start_with_net(GetParam());
   scheduler_->poller().demand().raise();
   scheduler_->poller().demand().lower();
   scheduler_->poller().set_interrupts(Interrupts::kAuto);  // nothing is armed any more
-  interrupt_all(5000 * kMs);
-  EXPECT_EQ(since().interrupts, 0u);
-  EXPECT_GE(since().late_finds, 1u);
+  EXPECT_TRUE(are_left_alone());
 }
 
 TEST_P(PollingWorkers, WhereNobodyKeepsAccountOfDemandAllAreInterrupted) {
@@ -148,8 +185,7 @@ TEST_P(PollingWorkers, InterruptsAreSwitchedAtRunTime) {
   Poller& poller = scheduler_->poller();
   poller.demand().raise();
   poller.set_interrupts(Interrupts::kNone);
-  interrupt_all(5000 * kMs);
-  EXPECT_EQ(since().interrupts, 0u);
+  EXPECT_TRUE(are_left_alone());
   poller.demand().lower();
   poller.set_interrupts(Interrupts::kAlways);
   EXPECT_EQ(poller.interrupts(), Interrupts::kAlways);
