@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "base/mpi_handle_names.h"
 #include "mpi/objects/op.h"
 #include "mpi/objects/type_object.h"
 #include "mpi/rma/operations.h"
+#include "runtime/rma/queue_limits.h"
 
 namespace mpc::mpi {
 namespace {
@@ -49,6 +54,40 @@ Err bind(Op& op, const dt::Datatype& element, rma::ElementOp* out) {
 
 bool reads_only(const Op& op) noexcept { return op.code() == dt::abi::kNoOp; }
 
+using Bytes = std::vector<std::byte>;
+
+Bytes copy_of(const void* from, Count bytes) {
+  const auto* const first = static_cast<const std::byte*>(from);
+  return from == nullptr ? Bytes() : Bytes(first, first + bytes);
+}
+
+// For an operation that waits: small origins are copied, because many programs use them again too early.
+[[gnu::noinline, gnu::cold]] void accumulate_later(const rma::ElementOp& op, char* at,
+                                                   const rma::Spot& spot,
+                                                   const rma::Buffer& from,
+                                                   const rma::Buffer* to, Win& win,
+                                                   IsOver* later) {
+  const Count bytes = from.type != nullptr ? from.bytes() : 0;
+  const bool is_little =
+      bytes <= Count{rma::kLittleBytes} && (bytes == 0 || from.type->is_contiguous());
+  rma::Buffer result;
+  if (to != nullptr) result = *to;
+  auto run = [op, at, type = dt::TypeRef(&spot.type), count = spot.count, from, result,
+              from_type = dt::TypeRef(from.type),
+              result_type = dt::TypeRef(result.type),
+              data = is_little ? copy_of(from.base, bytes) : Bytes()] {
+    rma::Buffer origin = from;
+    if (!data.empty()) origin.base = const_cast<std::byte*>(data.data());
+    rma::accumulate(op, {at, type.get(), count}, origin,
+                    result.type != nullptr ? &result : nullptr);
+  };
+  win.access.push(spot.target,
+                  {.run = std::move(run),
+                   .is_copied = is_little && to == nullptr,
+                   .copied_bytes = is_little ? static_cast<size_t>(bytes) : 0},
+                  later);
+}
+
 }  // namespace
 
 Err accumulate(const char* call, const Side& origin, const Side* result, int target,
@@ -59,7 +98,7 @@ Err accumulate(const char* call, const Side& origin, const Side* result, int tar
   if (target == MPI_PROC_NULL) return kSuccess;
   char* at = nullptr;
   const Err found = find_target(call, win, target, disp, type, count, &at);
-  if (found && !is_elsewhere(found)) return found;
+  if (found && !is_elsewhere(found) && !is_queued(found)) return found;
   const Count bytes = type.size() * count;
   if (bytes == 0) return kSuccess;
   const dt::Datatype* const element = dt::element_of(type);
@@ -90,7 +129,10 @@ Err accumulate(const char* call, const Side& origin, const Side* result, int tar
                                     from, to, TargetReason(call, win, target), later);
     return kSuccess;
   }
-  rma::accumulate(bound, {at, &type, count}, from, to);
+  if (is_queued(found)) [[unlikely]]
+    accumulate_later(bound, at, {target, disp, type, count}, from, to, win, later);
+  else
+    rma::accumulate(bound, {at, &type, count}, from, to);
   return kSuccess;
 }
 
@@ -183,7 +225,7 @@ Err fetch_and_op(const void* origin_addr, void* result_addr,
   char* at = nullptr;
   const Err found =
       find_target("MPI_Fetch_and_op", win, target_rank, target_disp, datatype, 1, &at);
-  if (found && !is_elsewhere(found)) return found;
+  if (found && !is_elsewhere(found) && !is_queued(found)) return found;
   MPC_MPI_TRY(check_buffer(result_addr, "result_addr"));
   if (!reads_only(op)) MPC_MPI_TRY(check_buffer(origin_addr, "origin_addr"));
   win.has_read.store(true, std::memory_order_relaxed);
@@ -194,6 +236,17 @@ Err fetch_and_op(const void* origin_addr, void* result_addr,
     win.access.remote()->accumulate(
         op.code(), datatype, {target_rank, target_disp, datatype, 1}, origin, &result,
         TargetReason("MPI_Fetch_and_op", win, target_rank));
+    return kSuccess;
+  }
+  if (is_queued(found)) [[unlikely]] {
+    win.access.push(
+        target_rank,
+        {.run =
+             [bound, at, result_addr,
+              data = copy_of(origin_addr, reads_only(op) ? 0 : datatype.extent())] {
+               bound.apply(at, data.empty() ? nullptr : data.data(), result_addr);
+             }},
+        nullptr);
     return kSuccess;
   }
   bound.apply(at, origin_addr, result_addr);
@@ -213,7 +266,7 @@ Err compare_and_swap(const void* origin_addr, const void* compare_addr,
   char* at = nullptr;
   const Err found = find_target("MPI_Compare_and_swap", win, target_rank, target_disp,
                                 datatype, 1, &at);
-  if (found && !is_elsewhere(found)) return found;
+  if (found && !is_elsewhere(found) && !is_queued(found)) return found;
   MPC_MPI_TRY(check_buffer(origin_addr, "origin_addr"));
   MPC_MPI_TRY(check_buffer(compare_addr, "compare_addr"));
   MPC_MPI_TRY(check_buffer(result_addr, "result_addr"));
@@ -222,6 +275,18 @@ Err compare_and_swap(const void* origin_addr, const void* compare_addr,
     win.access.remote()->compare_and_swap(
         {target_rank, target_disp, datatype, 1}, origin_addr, compare_addr, result_addr,
         TargetReason("MPI_Compare_and_swap", win, target_rank));
+    return kSuccess;
+  }
+  if (is_queued(found)) [[unlikely]] {
+    win.access.push(target_rank,
+                    {.run =
+                         [&datatype, at, result_addr,
+                          origin = copy_of(origin_addr, datatype.extent()),
+                          compare = copy_of(compare_addr, datatype.extent())] {
+                           rma::compare_and_swap(datatype, at, origin.data(),
+                                                 compare.data(), result_addr);
+                         }},
+                    nullptr);
     return kSuccess;
   }
   rma::compare_and_swap(datatype, at, origin_addr, compare_addr, result_addr);

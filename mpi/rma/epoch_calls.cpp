@@ -108,10 +108,12 @@ Err win_lock(int lock_type, int rank, int assert, Win& win) {
 Err win_unlock(int rank, Win& win) {
   if (rank == MPI_PROC_NULL) return kSuccess;
   MPC_MPI_TRY(check_target(rank, win));
-  if (win.access.remote() != nullptr) [[unlikely]]
+  const bool may_be_later = win.access.may_be_later();
+  if (may_be_later) [[unlikely]]
     win.access.before_unlock(rank, TargetReason("MPI_Win_unlock", win, rank));
   MPC_MPI_TRY(sync_error(win.access.unlock(rank)));
-  MPC_MPI_TRY(finish("MPI_Win_unlock", win, rank));
+  if (may_be_later) [[unlikely]]
+    MPC_MPI_TRY(finish("MPI_Win_unlock", win, rank));
   relax_after_reading(win);
   return kSuccess;
 }
@@ -125,7 +127,7 @@ Err win_lock_all(int assert, Win& win) {
 }
 
 Err win_unlock_all(Win& win) {
-  if (win.access.remote() != nullptr) [[unlikely]]
+  if (may_have_rest(win)) [[unlikely]]
     win.access.before_unlock_all(
         TargetReason("MPI_Win_unlock_all", win, MPI_PROC_NULL));
   MPC_MPI_TRY(sync_error(win.access.unlock_all()));

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "mpi/rma/operations.h"
+#include "runtime/rma/queue_limits.h"
 #include "runtime/transport/memory/copy.h"
 
 namespace mpc::mpi {
@@ -31,12 +34,26 @@ Err bad_place(rma::Fit fit, Win& win, int target, Count disp) {
   }
 }
 
+namespace {
+
+// A reason why it is not allowed, or kLater.
+[[gnu::noinline, gnu::cold]] Err find_later(rma::Complaint complaint,
+                                            const rma::Spot& spot, Win& win,
+                                            char** at) {
+  if (complaint != rma::kLater) return bad_sync(complaint);
+  const rma::Fit fit =
+      win.target(spot.target).find(spot.disp, spot.type, spot.count, at);
+  return fit == rma::Fit::kFits ? kQueued : bad_place(fit, win, spot.target, spot.disp);
+}
+
+}  // namespace
+
 Err find_target(const char* call, Win& win, int target, Count disp,
                 const dt::Datatype& type, Count count, char** at) {
   MPC_MPI_TRY(check_target(target, win));
   if (rma::Complaint complaint =
           win.access.reach(target, TargetReason(call, win, target))) [[unlikely]]
-    return bad_sync(complaint);
+    return find_later(complaint, {target, disp, type, count}, win, at);
   const rma::Fit fit = win.target(target).find(disp, type, count, at);
   return fit == rma::Fit::kFits ? kSuccess : bad_place(fit, win, target, disp);
 }
@@ -100,15 +117,58 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
   return kSuccess;
 }
 
-// For windows that span processes. These are separate functions, so that the others need no
-// registers for them.
-[[gnu::noinline, gnu::cold]] Err put_spanning(const char* call, const Side& origin,
-                                              const rma::Spot& spot, Win& win,
-                                              IsOver* later) {
+// The data of a put that waits are copied if they are few: that costs about as much as to keep the types.
+[[gnu::noinline, gnu::cold]] Err put_later(char* at, const Side& origin,
+                                           const rma::Spot& spot, Win& win,
+                                           IsOver* later) {
+  MPC_MPI_TRY(check_origin(origin, spot.bytes()));
+  rma::LocalOperation operation;
+  const Count bytes = origin.bytes();
+  if (bytes <= Count{rma::kLittleBytes}) {
+    std::vector<std::byte> data(static_cast<size_t>(bytes));
+    dt::pack(origin.address, origin.type, origin.count, 0, data.data(), data.size());
+    operation = {.run =
+                     [at, type = dt::TypeRef(&spot.type), count = spot.count,
+                      data = std::move(data)] {
+                       dt::unpack(at, *type, count, 0, data.data(), data.size());
+                     },
+                 .is_copied = true,
+                 .copied_bytes = static_cast<size_t>(bytes)};
+  } else {
+    operation.run = [at, type = dt::TypeRef(&spot.type), count = spot.count,
+                     from = origin.buffer(), from_type = dt::TypeRef(&origin.type)] {
+      move(at, *type, count, from.base, *from_type, from.count);
+    };
+  }
+  win.access.push(spot.target, std::move(operation), later);
+  return kSuccess;
+}
+
+[[gnu::noinline, gnu::cold]] Err get_later(char* at, const Side& origin,
+                                           const rma::Spot& spot, Win& win,
+                                           IsOver* later) {
+  MPC_MPI_TRY(check_result(origin, spot.bytes()));
+  win.has_read.store(true, std::memory_order_relaxed);
+  win.access.push(spot.target,
+                  {.run =
+                       [at, type = dt::TypeRef(&spot.type), count = spot.count,
+                        to = origin.buffer(), to_type = dt::TypeRef(&origin.type)] {
+                         move(to.base, *to_type, to.count, at, *type, count);
+                       }},
+                  later);
+  return kSuccess;
+}
+
+// For windows that span processes, and epochs in which operations may have to wait. These are separate functions,
+// so that the others need no registers for them.
+[[gnu::noinline, gnu::cold]] Err put_slowly(const char* call, const Side& origin,
+                                            const rma::Spot& spot, Win& win,
+                                            IsOver* later) {
   char* at = nullptr;
   const Err found =
       find_target(call, win, spot.target, spot.disp, spot.type, spot.count, &at);
   if (!found) return put_at(at, origin, spot.count, spot.type);
+  if (is_queued(found)) return put_later(at, origin, spot, win, later);
   if (!is_elsewhere(found)) return found;
   MPC_MPI_TRY(check_origin(origin, spot.bytes()));
   win.access.remote()->put(spot, origin.buffer(), TargetReason(call, win, spot.target),
@@ -116,13 +176,14 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
   return kSuccess;
 }
 
-[[gnu::noinline, gnu::cold]] Err get_spanning(const char* call, const Side& origin,
-                                              const rma::Spot& spot, Win& win,
-                                              IsOver* later) {
+[[gnu::noinline, gnu::cold]] Err get_slowly(const char* call, const Side& origin,
+                                            const rma::Spot& spot, Win& win,
+                                            IsOver* later) {
   char* at = nullptr;
   const Err found =
       find_target(call, win, spot.target, spot.disp, spot.type, spot.count, &at);
   if (!found) return get_at(at, origin, spot.count, spot.type, win);
+  if (is_queued(found)) return get_later(at, origin, spot, win, later);
   if (!is_elsewhere(found)) return found;
   MPC_MPI_TRY(check_result(origin, spot.bytes()));
   win.has_read.store(true, std::memory_order_relaxed);
@@ -136,8 +197,8 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
 Err put(const char* call, const Side& origin, int target, Count disp, Count count,
         const dt::Datatype& type, Win& win, IsOver* later) {
   if (target == MPI_PROC_NULL) return kSuccess;
-  if (win.access.remote() != nullptr) [[unlikely]]
-    return put_spanning(call, origin, {target, disp, type, count}, win, later);
+  if (win.access.may_be_later()) [[unlikely]]
+    return put_slowly(call, origin, {target, disp, type, count}, win, later);
   char* at = nullptr;
   MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
   return put_at(at, origin, count, type);
@@ -146,8 +207,8 @@ Err put(const char* call, const Side& origin, int target, Count disp, Count coun
 Err get(const char* call, const Side& origin, int target, Count disp, Count count,
         const dt::Datatype& type, Win& win, IsOver* later) {
   if (target == MPI_PROC_NULL) return kSuccess;
-  if (win.access.remote() != nullptr) [[unlikely]]
-    return get_spanning(call, origin, {target, disp, type, count}, win, later);
+  if (win.access.may_be_later()) [[unlikely]]
+    return get_slowly(call, origin, {target, disp, type, count}, win, later);
   char* at = nullptr;
   MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
   return get_at(at, origin, count, type, win);

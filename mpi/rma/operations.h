@@ -33,8 +33,11 @@ struct Side {
 inline constexpr Err kElsewhere{-1};
 inline bool is_elsewhere(Err found) noexcept { return found.code == kElsewhere.code; }
 
-// Success: the operation may access the target now, at `at`. Switches: if the target has to be
-// waited for.
+// Likewise if the operation has to wait for a lock or a post, and is then done at `at`: win.access.push().
+inline constexpr Err kQueued{-2};
+inline bool is_queued(Err found) noexcept { return found.code == kQueued.code; }
+
+// Success: the operation may access the target now, at `at`. Switches: seldom, see Access::reach().
 Err find_target(const char* call, Win& win, int target, Count disp,
                 const dt::Datatype& type, Count count, char** at);
 

@@ -16,13 +16,13 @@ Err bad_target(int rank, const Win& win) {
               fmt::format("target {} is not in 0..{}", rank, win.size() - 1));
 }
 
-Err finish_elsewhere(const char* call, Win& win, int target, bool is_local) {
+Err finish_rest(const char* call, Win& win, int target, bool is_local) {
   const TargetReason reason(call, win, target);
   if (target == MPI_PROC_NULL)
     win.access.finish_all(is_local, reason);
   else
     win.access.finish(target, is_local, reason);
-  return failure_elsewhere(win);
+  return late_failure(win);
 }
 
 Err failure_elsewhere(Win& win) {
@@ -46,10 +46,10 @@ void relax_after_reading(Win& win) {
 
 namespace {
 
-// What operations that are queued for a target in another process wait for.
+// What operations that are queued for a target wait for.
 std::string wanted_of(Win& win, int target) {
-  using Wants = rma::RemoteAccess::Wants;
-  switch (win.access.remote()->wants(target)) {
+  using rma::Wants;
+  switch (win.access.wants(target)) {
     case Wants::kLock:
       return fmt::format("whose lock rank {} has not got yet", win.rank());
     case Wants::kPost:
@@ -64,8 +64,7 @@ std::string wanted_of(Win& win, int target) {
 
 std::string text_of_several(const char* call, Win& win) {
   const std::string name = win.display_name();
-  for (int target = 0; win.access.remote() != nullptr && target < win.size();
-       ++target) {
+  for (int target = 0; may_have_rest(win) && target < win.size(); ++target) {
     const std::string wanted = wanted_of(win, target);
     if (!wanted.empty())
       return fmt::format("{} on {}: waits for rank {}, {}", call, name, target, wanted);
@@ -85,7 +84,7 @@ std::string TargetReason::text() const {
     held = fmt::format(", held by rank {}", holder);
   else if (shares > 0)
     held = fmt::format(", shared by {} rank{}", shares, shares == 1 ? "" : "s");
-  if (win_.access.remote() != nullptr) {
+  if (held.empty() && may_have_rest(win_)) {
     const std::string wanted = wanted_of(win_, target_);
     if (!wanted.empty()) held = ", " + wanted;
   }

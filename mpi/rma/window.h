@@ -23,15 +23,18 @@ inline Err sync_error(rma::Complaint complaint) {
 // The error that says why no memory of the target can be accessed at the displacement.
 [[gnu::cold]] Err bad_place(rma::Fit fit, Win& win, int target, dt::Count disp);
 
-// After an epoch has ended, or was flushed, here: does the same for targets in other processes.
-// `target` MPI_PROC_NULL: all. Errors: those that the targets have found. Switches: if there are
-// such targets.
-[[gnu::cold]] Err finish_elsewhere(const char* call, Win& win, int target,
-                                   bool is_local = false);
+// After an epoch has ended, or was flushed, here: does the same for targets in other processes, and for operations that wait
+// for targets here. `target` MPI_PROC_NULL: all. Errors: those that the targets have found. Switches: if there are
+// such targets or operations.
+[[gnu::cold]] Err finish_rest(const char* call, Win& win, int target,
+                              bool is_local = false);
+inline bool may_have_rest(Win& win) noexcept {
+  return win.access.remote() != nullptr || win.access.has_queued();
+}
 inline Err finish(const char* call, Win& win, int target, bool is_local = false) {
-  if (win.access.remote() == nullptr) [[likely]]
+  if (!may_have_rest(win)) [[likely]]
     return kSuccess;
-  return finish_elsewhere(call, win, target, is_local);
+  return finish_rest(call, win, target, is_local);
 }
 
 // Only the errors that targets in other processes have found so far.

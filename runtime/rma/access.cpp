@@ -2,22 +2,46 @@
 
 #include "runtime/rma/access.h"
 
+#include "runtime/job/job.h"
 #include "runtime/message/message.h"
 #include "runtime/rma/remote_access.h"
 
 namespace mpc::rma {
 
-Access::Access(WindowShare& share, int me, job::Rank& self, bool may_share)
-    : share_(share), self_(self), me_(me), may_share_(may_share) {
-  if (share.span() != nullptr)
-    remote_ = std::make_unique<RemoteAccess>(share, me, self);
+const char kLater[] = "operations wait for a lock or a post";
+
+namespace {
+
+bool outnumber_cores(const job::Rank& rank) noexcept {
+  return rank.job != nullptr &&
+         rank.job->local_ranks().size() > rank.job->application_workers();
 }
 
-Access::~Access() { delete[] marks_.load(std::memory_order_relaxed); }
+}  // namespace
+
+Access::Access(WindowShare& share, int me, job::Rank& self, bool may_share)
+    : share_(share),
+      self_(self),
+      me_(me),
+      may_share_(may_share),
+      must_wait_(may_share || outnumber_cores(self)),
+      local_(share, me, self) {
+  if (share.span() != nullptr)
+    remote_ = std::make_unique<RemoteAccess>(share, me, self);
+  set_may_be_later(false);
+  // seq_cst: a member that posts earlier does not see it, and this one sees the post.
+  share.target(me).queue.store(&local_, std::memory_order_seq_cst);
+}
+
+Access::~Access() {
+  share_.target(me_).queue.store(nullptr, std::memory_order_relaxed);
+  delete[] marks_.load(std::memory_order_relaxed);
+}
 
 void Access::make_marks() {
   if (marks_.load(std::memory_order_acquire) != nullptr) return;
-  auto made = std::make_unique<Marks[]>(static_cast<size_t>(share_.size()));
+  const auto lines = static_cast<size_t>(share_.size()) / Marks::kCount + 1;
+  auto made = std::make_unique<Marks[]>(lines);
   Marks* none = nullptr;
   // Release pairs with mark().
   if (marks_.compare_exchange_strong(none, made.get(), std::memory_order_acq_rel))
@@ -59,18 +83,36 @@ Complaint Access::reach_slowly(int target, const sched::WaitReason& why) {
     case Mode::kStarted:
       if ((mark(target) & kInGroup) == 0)
         return "the target is not in the group of MPI_Win_start";
-      take_post(target, why);
-      set_mark(target, kInGroup | kReady);
-      return nullptr;
+      if ((mark(target) & kAsked) != 0) return reach_asked(target, why);
+      if (take_post(target, why)) {
+        set_mark(target, kInGroup | kReady);
+        return nullptr;
+      }
+      set_mark(target, kInGroup | kAsked);
+      return kLater;
     case Mode::kLocked:
-      return "the target is not locked";
+      if ((mark(target) & kAsked) == 0) return "the target is not locked";
+      return reach_asked(target, why);
     case Mode::kLockedAll:
-      hold(target, why);
-      return nullptr;
+      if ((mark(target) & kAsked) == 0) hold(target, why);
+      return (mark(target) & kReady) != 0 ? nullptr : reach_asked(target, why);
     case Mode::kNone:
       break;
   }
   return "no epoch has begun (MPI_Win_fence, MPI_Win_start or MPI_Win_lock)";
+}
+
+// The target's lock or post was asked for. Another execution may do the same.
+Complaint Access::reach_asked(int target, const sched::WaitReason& why) {
+  if (local_.must_settle(target)) local_.settle(target, why);
+  if (!local_.is_empty(target)) return kLater;
+  set_mark(target, static_cast<uint8_t>((mark(target) & ~kAsked) | kReady));
+  return nullptr;
+}
+
+Wants Access::wants(int target) {
+  if (share_.is_elsewhere(target)) return remote_->wants(target);
+  return local_.wants(target);
 }
 
 // ---- fence ---------------------------------------------------------------------------------------
@@ -113,10 +155,14 @@ Complaint Access::post(std::span<const int> origins) {
   mine.expected.fetch_add(origins.size(), std::memory_order_relaxed);
   is_posted_ = true;
   for (const int origin : origins) {
-    if (share_.is_elsewhere(origin)) [[unlikely]]
+    if (share_.is_elsewhere(origin)) [[unlikely]] {
       remote_->post(origin);
-    else
-      share_.target(origin).posts.post(me_);
+      continue;
+    }
+    Target& its = share_.target(origin);
+    its.posts.post(me_);
+    if (LocalQueue* queue = its.queue.load(std::memory_order_seq_cst))
+      queue->note_post(me_);
   }
   return nullptr;
 }
@@ -126,33 +172,48 @@ Complaint Access::start(std::span<const int> targets) {
   make_marks();
   group_.assign(targets.begin(), targets.end());
   for (const int target : group_) set_mark(target, kInGroup);
+  set_may_be_later(true);
   set_mode(Mode::kStarted);
   return nullptr;
 }
 
-// Operations on targets in other processes wait for the post by themselves.
-void Access::take_post(int target, const sched::WaitReason& why) {
-  if (is_queued_for(target)) [[unlikely]]
+bool Access::take_post(int target, const sched::WaitReason& why) {
+  if (is_queued_for(target)) [[unlikely]] {
     remote_->start(target);
-  else
-    share_.target(me_).posts.wait_and_take(target, self_, why);
+    return true;  // operations wait by themselves
+  }
+  PostBoard& board = share_.target(me_).posts;
+  if (must_wait_ || share_.is_elsewhere(target)) {
+    board.wait_and_take(target, self_, why);
+    return true;
+  }
+  comes_soon([&] { return board.is_posted(target); });
+  return local_.start(target);
 }
 
 Complaint Access::complete(const sched::WaitReason& why) {
   if (mode_.load(std::memory_order_relaxed) != Mode::kStarted)
     return "MPI_Win_start was not called";
+  // All are asked before one is waited for.
   for (const int target : group_)
-    if ((mark(target) & kReady) == 0 && is_queued_for(target)) remote_->start(target);
+    if ((mark(target) & (kReady | kAsked)) == 0 && is_queued_for(target))
+      remote_->start(target);
   for (const int target : group_)
-    if ((mark(target) & kReady) == 0 && !is_queued_for(target)) take_post(target, why);
+    if ((mark(target) & (kReady | kAsked)) == 0 && !is_queued_for(target) &&
+        !take_post(target, why))
+      set_mark(target, kInGroup | kAsked);
   for (const int target : group_) {
+    const bool is_asked = (mark(target) & kAsked) != 0;
     set_mark(target, 0);
     if (share_.is_elsewhere(target)) [[unlikely]]
       remote_->complete(target, why);
+    else if (is_asked)
+      local_.complete(target, why);
     else
       share_.target(target).note_completed();
   }
   group_.clear();
+  set_may_be_later(false);
   set_mode(Mode::kNone);
   return nullptr;
 }

@@ -22,9 +22,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/spin_lock.h"
+#include "runtime/rma/local_queue.h"
 #include "runtime/rma/window_share.h"
 
 namespace mpc::rma {
@@ -33,8 +35,10 @@ class RemoteAccess;
 
 // Why a call is not allowed now (MPI_ERR_RMA_SYNC); null: it is allowed.
 using Complaint = const char*;
+// The operation is allowed, and must wait: push().
+extern const char kLater[];
 
-class Access {
+class alignas(64) Access {  // written in each epoch
  public:
   // `may_share`: the members load and store in each other's memory, so that MPI_Win_lock_all locks
   // all of it.
@@ -43,15 +47,26 @@ class Access {
   Access(const Access&) = delete;
 
   // --- operations --------------------------------------------------------------------------------
-  // Called before each. Waits for a post, or for a lock that MPI_Win_lock_all has postponed, of a target whose memory is
-  // here: operations on others wait in a queue (remote()).
-  // Switches: only then. Cost: three loads.
+  // Called before each. kLater: it must wait for a post or a lock of a target in the own process; operations on others wait
+  // by themselves (remote()).
+  // Switches: in windows of shared memory, and if a queue is full. Cost: three loads.
   Complaint reach(int target, const sched::WaitReason& why) {
     if (mode_.load(std::memory_order_relaxed) == Mode::kFenceUsed) return nullptr;
     if ((mark(target) & kReady) != 0) [[likely]]
       return nullptr;
     return reach_slowly(target, why);
   }
+  // False: no target is elsewhere, and reach() does not return kLater. Cost: a load.
+  bool may_be_later() const noexcept {
+    return may_be_later_.load(std::memory_order_relaxed);
+  }
+  // After kLater, with the operation: see LocalQueue.
+  void push(int target, LocalOperation operation, LocalQueue::IsOver* later) {
+    local_.push(target, std::move(operation), later);
+  }
+  // Does anything wait for a target in the own process?
+  bool has_queued() const noexcept { return !local_.is_empty(); }
+  Wants wants(int target);
   // Operations with requests are for locks only (MPI-4.1 section 12.3.5).
   bool is_passive() const noexcept {
     const Mode mode = mode_.load(std::memory_order_relaxed);
@@ -75,7 +90,7 @@ class Access {
 
   // --- post, start, complete, wait -------------------------------------------------------------------
   // Members of the window. post() switches no; complete() and wait() do. complete() may return before the posts of targets
-  // in other processes have come: what it has copied, and the news that it has come, are sent then.
+  // have come: what it has copied, and the news that it has come, are sent then.
   Complaint post(std::span<const int> origins);
   Complaint start(std::span<const int> targets);
   Complaint complete(const sched::WaitReason& why);
@@ -83,8 +98,8 @@ class Access {
   Complaint test(bool* is_over);
 
   // --- locks -----------------------------------------------------------------------------------------
-  // `is_unchecked`: the program says that nobody else locks (MPI_MODE_NOCHECK). The lock of a target whose memory is in
-  // another process is asked for, and operations wait for it. Switch: yes.
+  // `is_unchecked`: the program says that nobody else locks (MPI_MODE_NOCHECK). The lock is asked for, and operations wait
+  // for it; a lock of the member's own memory, or of memory that members load and store in, is held. Switch: yes.
   Complaint lock(LockType type, int target, bool is_unchecked,
                  const sched::WaitReason& why);
   Complaint unlock(int target);
@@ -98,8 +113,8 @@ class Access {
   // --- members in other processes ----------------------------------------------------------------------
   // For operations on them; null: there are none, and finish() has no effect.
   RemoteAccess* remote() const noexcept { return remote_.get(); }
-  // Called before unlock() and unlock_all(), which may arrive before the data of long puts and gets are moved, or while
-  // the lock is not held yet.
+  // Called before unlock() and unlock_all(), if there are such members or operations wait: those may arrive before the data
+  // of long puts and gets are moved, or while the lock is not held yet.
   // Switch: yes.
   void before_unlock(int target, const sched::WaitReason& why);
   void before_unlock_all(const sched::WaitReason& why);
@@ -130,29 +145,47 @@ class Access {
     kHeld = 4,       // the lock must be released: not with MPI_MODE_NOCHECK
     kInGroup = 8,    // of MPI_Win_start
     kComing = 16,    // another execution is about to lock it
+    kAsked = 32,     // operations wait for the lock or the post
   };
-  using Marks = std::atomic<uint8_t>;
+  // Each lock and unlock writes one: lines of the member's own, which no other core wants.
+  struct alignas(64) Marks {
+    static constexpr unsigned kCount = 64;
+    std::atomic<uint8_t> of[kCount] = {};
+  };
+  static std::atomic<uint8_t>& mark_in(Marks* marks, int target) noexcept {
+    const auto at = static_cast<unsigned>(target);
+    return marks[at / Marks::kCount].of[at % Marks::kCount];
+  }
 
   // All relaxed: a program that uses one window in several threads orders its calls itself; locks,
   // posts and barriers order memory between members.
   uint8_t mark(int target) const noexcept {
-    const Marks* marks =
+    Marks* const marks =
         marks_.load(std::memory_order_acquire);  // pairs with make_marks()
     return marks == nullptr ? uint8_t{0}
-                            : marks[target].load(std::memory_order_relaxed);
+                            : mark_in(marks, target).load(std::memory_order_relaxed);
   }
   void set_mark(int target, uint8_t mark) noexcept {
-    marks_.load(std::memory_order_relaxed)[target].store(mark,
-                                                         std::memory_order_relaxed);
+    mark_in(marks_.load(std::memory_order_relaxed), target)
+        .store(mark, std::memory_order_relaxed);
+  }
+  // `on`: in this epoch operations may have to wait.
+  void set_may_be_later(bool on) noexcept {
+    may_be_later_.store(on || remote_ != nullptr, std::memory_order_relaxed);
   }
   void set_mode(Mode mode) noexcept { mode_.store(mode, std::memory_order_relaxed); }
   void make_marks();
   [[gnu::cold]] Complaint reach_slowly(int target, const sched::WaitReason& why);
   Complaint may_begin() const noexcept;
-  void take(int target, LockType type, const sched::WaitReason& why);
+  // False: it was asked for.
+  bool take(int target, LockType type, const sched::WaitReason& why);
+  // False: it is not held yet.
+  [[gnu::cold]] bool ask(int target, LockType type);
+  [[gnu::cold]] Complaint reach_asked(int target, const sched::WaitReason& why);
   void hold(int target, const sched::WaitReason& why);
   void give_back(int target) noexcept;
-  void take_post(int target, const sched::WaitReason& why);
+  // False: operations wait for it.
+  bool take_post(int target, const sched::WaitReason& why);
   // Is its memory in another process? Where it is mapped here, loads and copies do not ask any queue.
   bool is_queued_for(int target) const noexcept {
     return share_.is_elsewhere(target) && share_.target(target).memory.is_far();
@@ -162,12 +195,16 @@ class Access {
   job::Rank& self_;
   const int me_;
   const bool may_share_;
+  // Calls wait for locks and posts of targets in the own process, and give their core to others.
+  const bool must_wait_;
   std::atomic<Mode> mode_{Mode::kNone};
+  std::atomic<bool> may_be_later_{false};
   bool is_fence_used_ = false;  // kFenceComing: operations wait
   bool is_posted_ = false;
   bool all_unchecked_ = false;
   std::atomic<Marks*> marks_{nullptr};  // of each target; created at the first use
   std::unique_ptr<RemoteAccess> remote_;
+  LocalQueue local_;
   std::vector<int> group_;  // kStarted: in the order of the call
   SpinLock<> bookkeeping_;  // for kLocked and kLockedAll
   int locked_ MPC_GUARDED_BY(bookkeeping_) = 0;

@@ -60,6 +60,15 @@ bool may_send(const Request& request, const sched::Execution& line) {
   return true;
 }
 
+void begin(LockType type, const sched::Execution& line) {
+  Lines& lines = all();
+  const Locked lock(lines.lock);
+  const auto [found, is_new] = lines.of.try_emplace(&line);
+  CHECK(is_new, "a lock is asked for before the last one is held");
+  g_lines.fetch_add(1, std::memory_order_relaxed);
+  found->second.note_asked(type);
+}
+
 std::vector<Request> end(const sched::Execution& line) {
   Lines& lines = all();
   std::vector<Request> next;

@@ -33,6 +33,8 @@ struct Request {
 // True: the caller sends it. False: the locks that the same execution has asked for earlier are not held, and end() will
 // return it. Requests of type kJoin need not wait for each other.
 bool may_send(const Request& request, const sched::Execution& line);
+// The execution, which has no line, asks for a lock in its own process itself.
+void begin(LockType type, const sched::Execution& line);
 // One of them is held. Returns what the caller sends now.
 std::vector<Request> end(const sched::Execution& line);
 

@@ -2,22 +2,36 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "runtime/rma/access.h"
 #include "runtime/rma/lock_lines.h"
 #include "runtime/rma/remote_access.h"
 
 namespace mpc::rma {
 
-void Access::take(int target, LockType type, const sched::WaitReason& why) {
+bool Access::take(int target, LockType type, const sched::WaitReason& why) {
   if (share_.is_elsewhere(target)) [[unlikely]] {
     remote_->lock(target, type);
     if (!is_queued_for(target)) remote_->settle(target, why);
-    return;
+    return true;  // operations wait by themselves
   }
   // Locks are acquired in the order of the calls.
   if (lock_lines::any()) [[unlikely]]
     lock_lines::wait(self_, why);
-  share_.target(target).lock.lock(self_, type, me_, why);
+  TargetLock& lock = share_.target(target).lock;
+  // Loads and stores of the own memory do not ask here first.
+  if (must_wait_ || target == me_) {
+    lock.lock(self_, type, me_, why);
+    return true;
+  }
+  return lock.try_lock(type, me_) || ask(target, type);
+}
+
+bool Access::ask(int target, LockType type) {
+  // First of all the place in the queue: the lock is fair.
+  local_.lock(target, type);
+  comes_soon([&] { return !has_queued(); });
+  return local_.is_empty(target);
 }
 
 Complaint Access::lock(LockType type, int target, bool is_unchecked,
@@ -34,14 +48,15 @@ Complaint Access::lock(LockType type, int target, bool is_unchecked,
     ++locked_;
     set_mark(target, kComing);
   }
-  if (!is_unchecked) take(target, type, why);
-  int mark = is_unchecked ? kReady : kReady | kHeld;
+  int mark = kReady;
+  if (!is_unchecked) mark = take(target, type, why) ? kReady | kHeld : kAsked | kHeld;
+  if ((mark & kAsked) != 0) set_may_be_later(true);
   if (type == LockType::kExclusive) mark |= kExclusive;
   set_mark(target, static_cast<uint8_t>(mark));
   return nullptr;
 }
 
-// The mark is `kReady` and says what was acquired.
+// The lock is held, and the mark says of what type.
 void Access::give_back(int target) noexcept {
   const uint8_t what = mark(target);
   set_mark(target, 0);
@@ -55,13 +70,17 @@ void Access::give_back(int target) noexcept {
 
 Complaint Access::unlock(int target) {
   if (mode_.load(std::memory_order_relaxed) != Mode::kLocked ||
-      (mark(target) & kReady) == 0)
+      (mark(target) & (kReady | kAsked)) == 0)
     return "the target is not locked";
+  DCHECK((mark(target) & kAsked) == 0 || local_.is_empty(target),
+         "a lock is released that is not held: before_unlock() was not called");
   const bool is_unchecked = (mark(target) & kHeld) == 0;
   give_back(target);
   if (is_unchecked) settle();
   const Locked inside(bookkeeping_);
-  if (--locked_ == 0) set_mode(Mode::kNone);
+  if (--locked_ != 0) return nullptr;
+  if (may_be_later()) set_may_be_later(false);
+  set_mode(Mode::kNone);
   return nullptr;
 }
 
@@ -75,12 +94,15 @@ void Access::hold(int target, const sched::WaitReason& why) {
   }
   bookkeeping_.unlock();
   if (is_coming) {  // another execution of the member was quicker
-    while ((mark(target) & kReady) == 0) sched::Execution::self().yield();
+    while ((mark(target) & (kReady | kAsked)) == 0) sched::Execution::self().yield();
     return;
   }
+  int now = kReady;
   if (!all_unchecked_)
-    take(target, holds_another ? LockType::kJoin : LockType::kShared, why);
-  set_mark(target, static_cast<uint8_t>(all_unchecked_ ? kReady : kReady | kHeld));
+    now = take(target, holds_another ? LockType::kJoin : LockType::kShared, why)
+              ? kReady | kHeld
+              : kAsked | kHeld;
+  set_mark(target, static_cast<uint8_t>(now));
 }
 
 Complaint Access::lock_all(bool is_unchecked, const sched::WaitReason& why) {
@@ -89,6 +111,7 @@ Complaint Access::lock_all(bool is_unchecked, const sched::WaitReason& why) {
     const Locked inside(bookkeeping_);
     if (Complaint complaint = may_begin()) return complaint;
     all_unchecked_ = is_unchecked;
+    set_may_be_later(true);
     set_mode(Mode::kLockedAll);
   }
   if (is_unchecked) return nullptr;
@@ -114,6 +137,7 @@ Complaint Access::unlock_all() {
   held.clear();
   const Locked inside(bookkeeping_);
   held_.swap(held);  // so that it keeps its memory
+  set_may_be_later(false);
   set_mode(Mode::kNone);
   return nullptr;
 }
@@ -125,7 +149,7 @@ void Access::settle() noexcept { barrier_.exchange(1, std::memory_order_seq_cst)
 Complaint Access::flush(int target) noexcept {
   if (!is_passive()) return "no target is locked";
   if (mode_.load(std::memory_order_relaxed) == Mode::kLocked &&
-      (mark(target) & kReady) == 0)
+      (mark(target) & (kReady | kAsked)) == 0)
     return "the target is not locked";
   settle();
   return nullptr;
@@ -138,17 +162,23 @@ Complaint Access::flush_all() noexcept {
 }
 
 void Access::before_unlock(int target, const sched::WaitReason& why) {
-  if (remote_ != nullptr && share_.is_elsewhere(target))
+  if (!share_.is_elsewhere(target))
+    local_.settle(target, why);
+  else if (remote_ != nullptr)
     remote_->settle_long(target, why);
 }
 
 void Access::before_unlock_all(const sched::WaitReason& why) {
+  if (has_queued()) local_.settle_all(why);
   if (remote_ != nullptr) remote_->settle_all_long(why);
 }
 
 // A lock is released after what was done under it, and before the answer to a flush that follows.
 void Access::finish(int target, bool is_local, const sched::WaitReason& why) {
-  if (!share_.is_elsewhere(target)) return;
+  if (!share_.is_elsewhere(target)) {
+    if (has_queued()) local_.settle(target, why);
+    return;
+  }
   if (is_local)
     remote_->settle(target, why);
   else
@@ -156,6 +186,7 @@ void Access::finish(int target, bool is_local, const sched::WaitReason& why) {
 }
 
 void Access::finish_all(bool is_local, const sched::WaitReason& why) {
+  if (has_queued()) local_.settle_all(why);
   if (remote_ == nullptr) return;
   if (is_local)
     remote_->settle_all(why);

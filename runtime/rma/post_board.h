@@ -26,12 +26,13 @@ class PostBoard {
   void post(int target);
   // True: there was a post, which is consumed. Order: acquire.
   bool take(int target);
+  // There is one. Caller: any of the member's executions. Order: seq_cst.
+  bool is_posted(int target);
   // Waits until there is a post. Switches: yes.
   void wait_and_take(int target, job::Rank& self, const sched::WaitReason& why);
 
  private:
   std::atomic<uint64_t>& word_of(int target);
-  bool is_posted(int target);
 
   const int members_;
   // Created at the first use: most windows are used in another way.

@@ -15,8 +15,6 @@ namespace mpc::rma {
 
 namespace {
 
-using Wants = RemoteAccess::Wants;
-
 Wants wanted_by(Queue::What what) noexcept {
   switch (what) {
     case Queue::What::kLock:

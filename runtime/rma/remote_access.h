@@ -25,6 +25,7 @@
 #include "runtime/rma/accumulate.h"
 #include "runtime/rma/outgoing.h"
 #include "runtime/rma/port.h"
+#include "runtime/rma/wants.h"
 #include "runtime/rma/window_share.h"
 
 namespace mpc::rma {
@@ -82,7 +83,6 @@ class RemoteAccess final : public OriginEnd {
   // posted and all that waits is little, which is copied. Switches: sometimes.
   void complete(int target, const sched::WaitReason& why);
   // What the first operation in the target's queue waits for; may be out of date. For reports.
-  enum class Wants : uint8_t { kNothing, kLock, kPost, kFence };
   Wants wants(int target) const noexcept {
     return states_[static_cast<size_t>(target)].wants.load(std::memory_order_relaxed);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/datatype/type_bytes.h"
+#include "runtime/rma/queue_limits.h"
 #include "runtime/rma/remote_access.h"
 
 namespace mpc::rma {
@@ -13,24 +14,6 @@ namespace {
 // Long enough that heads and tickets cost little; short enough that a process that serves others
 // soon finishes one, and that a part is smaller than the least room.
 constexpr Count kPartBytes = 64 << 10;
-
-// What MPI_Win_complete copies for each target, so that it need not wait for a post: little enough that the copy costs less
-// than what it saves, and that epochs that run ahead of their posts take little memory. Chosen.
-constexpr uint64_t kMostCopiedBytes = 64 << 10;
-constexpr size_t kMostEntries = 256;
-// Copied when they are queued: a copy of that costs about as much as the entry. Programs that use the buffer of a
-// small accumulate again too early, which MPI forbids, work as they do when it is sent at once.
-constexpr uint64_t kLittleBytes = 512;
-// Entries of a queue, some hundred bytes each, behind which an operation waits in its call. Chosen.
-constexpr size_t kMostQueued = 1024;
-
-// Must the next operation wait in its call? When the last grant has come: else the queue would grow at its end as fast as
-// another thread sends its first entries, and each operation would cost an entry for as long as the member goes on.
-bool is_waited_for(const Queue& queue) {
-  if (queue.entries.size() >= kMostQueued) return true;
-  return !queue.entries.empty() && !queue.entries.front().is_marker() &&
-         std::ranges::none_of(queue.entries, &Queue::Entry::is_marker);
-}
 
 bool has_gaps(const dt::Datatype& element) noexcept {
   return element.size() != element.extent();
@@ -260,7 +243,7 @@ void RemoteAccess::issue(Outgoing& op, const sched::WaitReason& why, IsOver* lat
     {
       const Locked lock(lock_);
       const std::unique_ptr<Queue>& queue = state(target).queue;
-      must_wait = queue != nullptr && is_waited_for(*queue);
+      must_wait = queue != nullptr && must_wait_for(queue->entries);
     }
     if (must_wait) {
       settle(target, why);
@@ -291,6 +274,7 @@ void RemoteAccess::put(const Spot& spot, const Buffer& origin,
   op.origin = origin;
   if (is_long) op.answer = {.target = spot.target, .parts = 2};
   issue(op, why, later);
+  if (is_long) msg::serve_at_once();
 }
 
 void RemoteAccess::get(const Spot& spot, const Buffer& origin,
@@ -306,6 +290,7 @@ void RemoteAccess::get(const Spot& spot, const Buffer& origin,
                .count = origin.count,
                .left = op.end};
   issue(op, why, later);
+  if (is_long) msg::serve_at_once();
 }
 
 void RemoteAccess::accumulate(uint32_t op_code, const dt::Datatype& element,

@@ -40,6 +40,8 @@ struct Memory {
 // kFar: it fits as far as this process can know, and has no address here.
 enum class Fit : uint8_t { kFits, kFar, kNegative, kBeyond, kNotAttached };
 
+class LocalQueue;
+
 struct alignas(64) Target {
   explicit Target(int members) noexcept : posts(members) {}
 
@@ -63,6 +65,8 @@ struct alignas(64) Target {
   msg::Sleeper exposure;  // the member waits for `completed`
 
   alignas(64) PostBoard posts;  // posts of other members for this one
+  // What of this member's operations waits for posts, among others; null: it lives elsewhere, or not yet.
+  std::atomic<LocalQueue*> queue{nullptr};
   Regions regions;
 
  private:

@@ -1,6 +1,6 @@
-/* Windows between processes: a lock and a start return before the other side lets operations in; these are sent while
-   the origin computes. The first and the last rank are in different processes and on different cores, except with the
-   argument "near", where only results count. */
+/* A lock and a start return before the other side lets operations in; these go while the origin computes. The first and
+   the last rank are on different cores, except with the argument "near", where only results count; and in different
+   processes, except with the argument "here": there a fence waits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,10 +211,11 @@ int main(int argc, char** argv) {
   MPI_Group_incl(world, 1, (int[]){0}, &origin);
   MPI_Group_incl(world, 1, &last, &target);
   two_locks(memory, win);
-  if (argc < 2) {
+  const int is_here = argc > 1 && strcmp(argv[1], "here") == 0;
+  if (argc < 2 || is_here) {
     behind_a_lock(memory, win);
     long_ones_at_the_post(memory, win, origin, target);
-    before_the_fence(memory, win);
+    if (!is_here) before_the_fence(memory, win);
     before_the_post(memory, win, origin, target);
   }
   MPI_Win_free(&win);

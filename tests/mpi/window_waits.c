@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
     MPI_Win_get_group(win, &group);
     if (rank == 0) MPI_Win_start(group, 0, win);
     if (rank == 0) MPI_Win_complete(win); /* nobody posts */
+    if (rank == 0) MPI_Win_free(&win);    /* this waits */
     MPI_Barrier(MPI_COMM_WORLD);
   }
   return finish();

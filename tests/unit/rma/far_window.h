@@ -88,7 +88,7 @@ class FarWindow {
   }
   // Of an operation; the address is that of a target here, else null.
   Fit find(const job::Rank& me, const Spot& spot, char** at) {
-    EXPECT_EQ(text_of(access(me).reach(spot.target, kWhy)), "");
+    EXPECT_EQ(text_of(reach_now(access(me), spot.target)), "");
     *at = nullptr;
     return share_of(me.world_rank)
         .target(spot.target)

@@ -116,6 +116,7 @@ void mix_locks(int ranks, int workers, int turns) {
       const bool writes = random() % 3 != 0;
       const auto type = writes ? LockType::kExclusive : LockType::kShared;
       if (mine.lock(type, t, false, kWhy) != nullptr) ++torn;
+      if (test::reach_now(mine, t) != nullptr) ++torn;
       int64_t* const memory = window.of(t);
       if (memory[0] != memory[1]) ++torn;
       if (writes) {
@@ -152,6 +153,7 @@ TEST(TargetLock, ServesAllOf64RanksInTurn) {
     Access& mine = window.of(self);
     for (int turn = 0; turn < kTurns; ++turn) {
       mine.lock(LockType::kExclusive, 0, false, kWhy);
+      test::reach_now(mine, 0);
       const auto me = static_cast<size_t>(self.world_rank);
       ++turns[me];
       // While it holds the lock the others run and queue up.
@@ -186,6 +188,7 @@ TEST(TargetLock, IsHandedToAKernelThread) {
     std::thread other([&] {
       sched::Execution::self().set_identity(&self);
       mine.lock(LockType::kExclusive, 0, false, kWhy);
+      test::reach_now(mine, 0);
       ++window.of(0)[0];
       mine.unlock(0);
       is_over = true;

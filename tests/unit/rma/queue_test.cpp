@@ -8,25 +8,15 @@
 namespace mpc::rma {
 namespace {
 
+using test::compute_until;
 using test::FarWindow;
+using test::has_come;
 using test::kWhy;
 using test::word_type;
 using test::words;
 using test::World;
 
 constexpr Count kLongWords = 20'000;  // more than net.window_offer_bytes
-
-// Without a call that could send anything for this rank.
-template <class Ready>
-void compute_until(Ready ready) {
-  while (!ready()) sched::Execution::self().yield();
-}
-
-// As a program that looks at its window while others write it, which ThreadSanitizer calls a race: data are copied.
-[[gnu::noinline]] __attribute__((no_sanitize("thread"))) bool has_come(
-    const int64_t* word, int64_t value) {
-  return __atomic_load_n(word, __ATOMIC_ACQUIRE) == value;
-}
 
 class QueuedEpochs : public test::OverProcesses {};
 INSTANTIATE_TEST_SUITE_P(Processes, QueuedEpochs, test::some_processes(),

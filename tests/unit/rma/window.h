@@ -46,6 +46,28 @@ struct Window {
   std::vector<std::unique_ptr<Access>> access;
 };
 
+// Without a call that could do anything for this rank.
+template <class Ready>
+void compute_until(Ready ready) {
+  while (!ready()) sched::Execution::self().yield();
+}
+
+// As a program that looks at its window while others write it, which ThreadSanitizer calls a race: data are copied.
+[[gnu::noinline]] __attribute__((no_sanitize("thread"))) inline bool has_come(
+    const int64_t* word, int64_t value) {
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) == value;
+}
+
+// For tests that load and store instead of calling operations: waits for the lock or the post.
+inline Complaint reach_now(Access& access, int target) {
+  Complaint complaint = access.reach(target, kWhy);
+  while (complaint == kLater) {
+    access.finish(target, false, kWhy);
+    complaint = access.reach(target, kWhy);
+  }
+  return complaint;
+}
+
 inline std::vector<int> all_ranks(int size) {
   std::vector<int> ranks(static_cast<size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
