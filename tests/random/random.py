@@ -1,8 +1,8 @@
 """./run random: the programs of tests/random with new seeds, for as long as one likes.
 
 Each run has a seed, a number of ranks and options of its own, which are printed when it fails. The programs are
-plain MPI, but other MPIs (Open MPI 4.1, MPICH 4.0) fail them within a few rounds: resized types in arrays and
-structs, MPI_Get_elements of partial data.
+plain MPI, but other MPIs (Open MPI 4.1, MPICH 4.0) fail those with datatypes within a few rounds: resized types
+in arrays and structs, MPI_Get_elements of partial data.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PROGRAMS = ("messages", "collectives", "windows", "files")
+PROGRAMS = ("messages", "collectives", "windows", "files", "progress")
 # What each run draws one of; {seed} is its seed.
 OPTIONS = (
     "",
@@ -31,6 +31,24 @@ OPTIONS = (
     "--set sched.steal=1 --set sched.preempt_ms=1 --set progress.tick=1",
     "-p 2",
 )
+# Of progress: one of each line.
+PROGRESS_OPTIONS = (
+    ("-p 2", "-p 2", "-p 4", "--ranks-per-process 1", "--set job.virtual_processes=2", "--cores 1 -p 3", "--cores 1"),
+    ("", "", "", "--set net.grace_us=0", "--set net.grace_us=10000", "--set net.grace_us=1"),
+    ("", "", "", "--set net.interrupts=always", "--set net.interrupts=never"),
+    ("", "", "", "--set net.host_segment=0", "--set net.host_copies=0", "--set nbc.direct=0"),
+    ("", "", "--set sched.spin_us=0", "--set net.spin_us=0", "--set sched.spin_us=0 --set net.spin_us=0"),
+)
+
+
+def options_of(program, ranks, seed, draws):
+    """What of mpcrun's options a run has."""
+    if program != "progress":
+        return draws.choice(OPTIONS).format(seed=seed).split()
+    chosen = " ".join(draws.choice(line) for line in PROGRESS_OPTIONS).split()
+    if "-p" in chosen and ranks < int(chosen[chosen.index("-p") + 1]):
+        chosen[chosen.index("-p") + 1] = str(ranks)
+    return chosen
 
 
 def command_of(args, draws, folder, scratch):
@@ -38,7 +56,7 @@ def command_of(args, draws, folder, scratch):
     program = draws.choice(args.programs)
     seed = draws.randrange(1 << 30)
     ranks = draws.choice([2, 3, 4, 5, 7, 8, 12, 17])
-    options = draws.choice(OPTIONS).format(seed=seed).split()
+    options = options_of(program, ranks, seed, draws)
     if args.options is not None:
         options = args.options.split()
     start = [str(ROOT / "build" / args.preset / "bin" / "mpcrun"), "--timeout", str(args.limit)]
