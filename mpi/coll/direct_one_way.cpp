@@ -37,8 +37,9 @@ Err run(const char* name, Comm& comm, const OneWayCall& call) {
       name);
 }
 
+// A block without a type: in place where that is wrong, which the other way reports.
 bool fits(Comm& comm, Coll coll, const Block& block, bool is_commutative = true) {
-  return may_go_one_way(comm) &&
+  return block.type != nullptr && may_go_one_way(comm) &&
          direct_way(comm.team(), {coll, block.bytes(), false, block.type,
                                   is_commutative}) == Way::kOneWay;
 }

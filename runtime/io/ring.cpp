@@ -31,7 +31,11 @@ class Uring final : public Ring {
   }
 
   int descriptor() const noexcept override { return ring_.ring_fd; }
-  bool has_news() const noexcept override { return io_uring_cq_ready(&ring_) != 0; }
+  // Not io_uring_cq_ready(), which reads the head as its only writer may.
+  bool has_news() const noexcept override {
+    return __atomic_load_n(ring_.cq.ktail, __ATOMIC_RELAXED) !=
+           __atomic_load_n(ring_.cq.khead, __ATOMIC_RELAXED);
+  }
 
   void push(const Piece& piece) noexcept override {
     io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
