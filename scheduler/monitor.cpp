@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kTickNs =
     10'000'000;  // a blocked worker is found after 1 to 2 ticks
 constexpr uint64_t kRegionTickNs =
-    1'000'000;  // the same while a BlockingRegion is open
+    1'000'000;  // the same while a BlockingRegion is open and others want its worker
 // After a rank has blocked, because it may block again.
 constexpr int kHastyTicks = 100;
 constexpr uint64_t kConfirmNs = 25'000'000;    // between the two checks for a deadlock
@@ -154,10 +154,12 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   if (worker.is_sleeping()) return;
   Carrier& carrier = *worker.carrier.load(std::memory_order_relaxed);
   const bool in_region = carrier.in_region();
-  region_seen_ = region_seen_ || in_region;
   const bool wanted =
       worker.has_ready() || worker.has_task() ||
       worker.next_deadline_ns() <= coarse_clock_ns.load(std::memory_order_relaxed);
+  // If nobody wants the worker there is no haste. Each tick disturbs what runs here: a thread that
+  // waits actively in the kernel for a file's lock then sleeps instead.
+  region_seen_ = region_seen_ || (in_region && wanted);
   if (!wanted || carrier.is_in_runtime()) return;
   seen.stuck = true;
   const uint64_t now = coarse_clock_ns.load(std::memory_order_relaxed);
@@ -175,7 +177,7 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   const bool for_long = (worker.has_ready() && has_lasted(preempt_ms.get())) ||
                         (worker.has_task() && has_lasted(task_tick_ms.get()));
   const bool blocks = !in_region && !for_long && thread_state(carrier.tid()) != 'R';
-  if (blocks) hasty_ticks_ = kHastyTicks;
+  if (in_region || blocks) hasty_ticks_ = kHastyTicks;
   if (in_region || for_long || blocks) hand_over(worker);
 }
 

@@ -1,12 +1,13 @@
 /* Files: bandwidth of contiguous and strided accesses, alone and together.
  *
  *   mpirun -n 16 ./io --which=write_all,read_all --block=256 --bytes=1M [--dir=/tmp] [--shapes=strided]
+ *   mpirun -n 16 ./io --which=read --shapes=strided --hints=romio_ds_read=enable,ind_rd_buffer_size=262144
  *   mpirun -n 2 ./io --which=iwrite,iread,iread_cold --shapes=contiguous --bytes=16M --parts=8 [--label=_threads]
  *
  * Each rank has `bytes`, in blocks that alternate between the ranks (every block; "nested": rows of a
  * two-dimensional array, of which each rank has a tile). One file, which is in the system's cache; the
  * figure is that of all ranks together, from the first one's start to the last one's end. Non-blocking accesses: each rank has its bytes in
- * so many parts, all of them under way at once; "cold" ones read what is not in the system's cache.
+ * so many parts, all of them under way at once. "Cold" ones read what is not in the system's cache; blocking ones part by part.
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -14,7 +15,7 @@
 
 #include "bench.h"
 
-enum kind { WRITE, READ, WRITE_ALL, READ_ALL, IWRITE, IREAD, IREAD_COLD };
+enum kind { WRITE, READ, READ_COLD, WRITE_ALL, READ_ALL, IWRITE, IREAD, IREAD_COLD };
 enum { MOST_PARTS = 1024 };
 
 struct work {
@@ -41,7 +42,6 @@ static void access_in_parts(const struct work* w) {
 
 /* Out of the system's cache. */
 static void make_cold(const struct work* w) {
-  if (w->kind != IREAD_COLD) return;
   if (w->rank == 0) {
     const int file = open(w->name, O_RDONLY);
     fsync(file);
@@ -60,6 +60,11 @@ static void access_once(const struct work* w) {
       break;
     case READ:
       MPI_File_read_at(w->file, 0, w->data, n, MPI_BYTE, &status);
+      break;
+    case READ_COLD:
+      for (long i = 0; i < w->parts; ++i)
+        MPI_File_read_at(w->file, i * (n / w->parts), w->data, (int)(n / w->parts),
+                         MPI_BYTE, &status);
       break;
     case WRITE_ALL:
       MPI_File_write_at_all(w->file, 0, w->data, n, MPI_BYTE, &status);
@@ -92,7 +97,7 @@ static double cold_batch(long iterations, const struct work* w) {
 static double batch(long iterations, void* context) {
   const struct work* w = context;
   MPI_Barrier(MPI_COMM_WORLD);
-  if (w->kind == IREAD_COLD) return cold_batch(iterations, w);
+  if (w->kind == IREAD_COLD || w->kind == READ_COLD) return cold_batch(iterations, w);
   const double start = bench_now_s();
   for (long i = 0; i < iterations; ++i) access_once(w);
   return bench_span(start);
@@ -125,10 +130,26 @@ static MPI_Offset displacement_of(const struct work* w, const char* shape, long 
 static const struct {
   const char* name;
   enum kind kind;
-} table[] = {{"write", WRITE},          {"read", READ},     {"write_all", WRITE_ALL},
-             {"read_all", READ_ALL},    {"iwrite", IWRITE}, {"iread", IREAD},
-             {"iread_cold", IREAD_COLD}};
+} table[] = {{"write", WRITE},           {"read", READ},
+             {"write_all", WRITE_ALL},   {"read_all", READ_ALL},
+             {"iwrite", IWRITE},         {"iread", IREAD},
+             {"iread_cold", IREAD_COLD}, {"read_cold", READ_COLD}};
 static const char* const shapes[] = {"contiguous", "strided", "nested"};
+
+/* key=value,key=value */
+static MPI_Info info_of(const char* hints) {
+  MPI_Info info;
+  char copy[512], *rest = copy;
+  snprintf(copy, sizeof copy, "%s", hints);
+  MPI_Info_create(&info);
+  for (char* key = strtok_r(copy, ",", &rest); key; key = strtok_r(NULL, ",", &rest)) {
+    char* value = strchr(key, '=');
+    if (value == NULL) continue;
+    *value++ = 0;
+    MPI_Info_set(info, key, value);
+  }
+  return info;
+}
 
 static void measure_shape(struct work* w, const char* which, const char* shape,
                           long block, const char* label) {
@@ -172,9 +193,10 @@ int main(int argc, char** argv) {
   int number = (int)getpid();
   MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);
   snprintf(name, sizeof name, "%s/mpi-bench-io-%d", folder, number);
+  MPI_Info hints = info_of(bench_option(argc, argv, "hints", ""));
   if (MPI_File_open(MPI_COMM_WORLD, name,
-                    MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
-                    MPI_INFO_NULL, &w.file) != MPI_SUCCESS) {
+                    MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, hints,
+                    &w.file) != MPI_SUCCESS) {
     fprintf(stderr, "cannot open %s\n", name);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
@@ -182,6 +204,7 @@ int main(int argc, char** argv) {
     if (bench_listed(wanted, shapes[i]))
       measure_shape(&w, which, shapes[i], block, label);
   MPI_File_close(&w.file);
+  MPI_Info_free(&hints);
   free(w.data);
   MPI_Finalize();
   return 0;

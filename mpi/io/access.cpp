@@ -9,6 +9,7 @@
 #include "mpi/io/datarep.h"
 #include "mpi/io/file_errors.h"
 #include "mpi/objects/status.h"
+#include "runtime/job/job.h"
 
 namespace mpc::mpi {
 namespace {
@@ -111,12 +112,17 @@ void Access::run() noexcept {
   if (buffer_.bytes() > 0) outcome_ = move();
 }
 
-bool Access::start(io::RingTransfers& ring, io::RingTransfers::Done done) {
+bool Access::start(io::RingTransfers::Done done) {
   if (is_atomic_)
     return false;  // would wait for the lock of the file, which the kernel does not know
+  using io::RingTransfers;
   const io::Target target = share_->target(tuning_);
-  return io::RingTransfers::suits(target, *stream_, buffer_, is_write()) &&
-         ring.start(target, *stream_, begin_, buffer_, is_write(), std::move(done));
+  if (!RingTransfers::suits(target, *stream_, buffer_, is_write()) ||
+      !RingTransfers::is_preferred(target, *stream_, begin_, is_write()))
+    return false;
+  RingTransfers* const ring = RingTransfers::of(file_->self().job->scheduler());
+  return ring != nullptr &&
+         ring->start(target, *stream_, begin_, buffer_, is_write(), std::move(done));
 }
 
 void Access::convert() {

@@ -40,9 +40,9 @@ class Access {
   void make_empty() noexcept;
   // Moves the data; afterwards the access is over. Switches: sometimes.
   void run() noexcept;
-  // The same, while the rank goes on: the kernel moves the data. False: nothing was started.
-  // Switches: no.
-  bool start(io::RingTransfers& ring, io::RingTransfers::Done done);
+  // The same, while the rank goes on: the kernel moves the data. False: nothing was started, threads
+  // are to do it. Switches: no.
+  bool start(io::RingTransfers::Done done);
   // Another thread has moved the data.
   void set_outcome(const io::Outcome& outcome) noexcept { outcome_ = outcome; }
 

@@ -101,11 +101,7 @@ void move_by_threads(const PendingRef& pending) {
 }
 
 bool move_by_ring(const PendingRef& pending) {
-  if (pending->access.is_write() && !io::RingTransfers::takes_writes()) return false;
-  sched::Scheduler* const scheduler = pending->file().self().job->scheduler();
-  io::RingTransfers* const ring = io::RingTransfers::of(scheduler);
-  if (ring == nullptr) return false;
-  return pending->access.start(*ring, [pending](const io::Outcome& outcome) {
+  return pending->access.start([pending](const io::Outcome& outcome) {
     // Some file systems do not support these calls through the ring: the ordinary calls decide.
     if (outcome.error == EINVAL || outcome.error == EOPNOTSUPP)
       return move_by_threads(pending);

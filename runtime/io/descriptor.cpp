@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -157,6 +158,13 @@ int Descriptor::preallocate(Count bytes) const noexcept {
 int Descriptor::sync() const noexcept {
   const int error = without_interruption([&] { return ::fsync(fd_); });
   return error == EINVAL || error == EROFS ? 0 : error;  // nothing to synchronise there
+}
+
+bool Descriptor::is_cached(Count offset) const noexcept {
+  char byte;
+  iovec to{&byte, 1};
+  // Where the file system does not know this (EOPNOTSUPP), nothing is known.
+  return ::preadv2(fd_, &to, 1, offset, RWF_NOWAIT) >= 0;
 }
 
 int Descriptor::lock_range(Count begin, Count end) const noexcept {

@@ -35,8 +35,10 @@ class RingTransfers final : public sched::EventSource {
   // after the first call.
   static RingTransfers* of(sched::Scheduler* scheduler);
 
-  // Whether writes use the ring, by the same setting. Caller: any.
-  static bool takes_writes() noexcept;
+  // Whether an access that begins here is to use the ring, by the same setting. Caller: any. Cost:
+  // for a read a system call that does not wait.
+  static bool is_preferred(const Target& target, const View& view, Count begin,
+                           bool is_write) noexcept;
 
   static constexpr int kMostPieces = 256;  // at a time, for all accesses
   // `ring` has room for kMostPieces. The creator adds this object to a poller, and keeps it longer.

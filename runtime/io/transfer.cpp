@@ -11,9 +11,10 @@ namespace {
 
 // The buffer for data that have gaps in memory.
 constexpr Count kBounceBytes = Count{1} << 20;
-// Up to this length a gap costs less to move than a system call for the piece behind it. Writing
-// moves it twice.
-constexpr Count kReadGap = 3000, kWriteGap = 1500;
+// Up to this length a gap costs less to move than a system call for the piece behind it, which takes
+// 0.4 us to read, 1.2 to write. Longer gaps could be written back with profit, but each would add
+// pages to those that the system has to bring to the device; shorter ones do not (0028, "Measured").
+constexpr Count kReadGap = 8192, kWriteGap = 4096;
 
 // A part of the stream that lies in a window of the file.
 struct Window {

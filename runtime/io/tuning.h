@@ -17,9 +17,10 @@ struct Tuning {
   Switch sieve_writes = Switch::kAutomatic;       // romio_ds_write
   Switch collective_reads = Switch::kAutomatic;   // romio_cb_read
   Switch collective_writes = Switch::kAutomatic;  // romio_cb_write
-  Count read_window_bytes = Count{4} << 20;       // ind_rd_buffer_size
-  Count write_window_bytes = Count{512} << 10;    // ind_wr_buffer_size
-  // cb_buffer_size. A window of the file should stay in a core's cache between the two phases.
+  // A window of the file should stay in a core's cache until its pieces are copied.
+  Count read_window_bytes = Count{512} << 10;   // ind_rd_buffer_size; ROMIO: 4 MiB
+  Count write_window_bytes = Count{512} << 10;  // ind_wr_buffer_size
+  // cb_buffer_size. The same between the two phases.
   Count collective_window_bytes = Count{1} << 20;
 };
 

@@ -27,6 +27,7 @@
 
 #include "runtime/message/request.h"
 #include "runtime/message/small_copy.h"
+#include "scheduler/annotate.h"
 
 namespace mpc::msg {
 
@@ -57,6 +58,13 @@ static_assert(sizeof(Cell) == kCellBytes && sizeof(PieceCell) == kCellBytes);
 
 constexpr uint16_t sequence_of(uint64_t position) noexcept {
   return static_cast<uint16_t>(position + 1);
+}
+// The word of a cell for one who does not hold the mailbox's lock: a hint. Meanwhile others may have
+// emptied the ring and filled it again, and write a piece there, by stores that are not atomic and of
+// other sizes. Here (x86) the load then has some mixture of both values; the function exists so that
+// ThreadSanitizer, which would call this a race, does not see it.
+MPC_UNSEEN_BY_TSAN inline uint64_t word_as_hint(const Cell& cell) noexcept {
+  return *reinterpret_cast<const volatile uint64_t*>(&cell.word);
 }
 // Has the message that begins at this position been published, if `word` is that of its cell?
 constexpr bool is_first(uint64_t word, uint64_t position) noexcept {

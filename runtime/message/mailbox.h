@@ -126,7 +126,7 @@ struct alignas(64) Mailbox {
   bool has_mail() const noexcept {
     // A hint, drain() checks again; acquire: the last reader of that cell has finished with it.
     const uint64_t h = head.load(std::memory_order_acquire);
-    return is_first(cells[h % kCells].word.load(std::memory_order_relaxed), h);
+    return is_first(word_as_hint(cells[h % kCells]), h);
   }
   void touch_next() const noexcept {
     const uint64_t h = head.load(std::memory_order_relaxed);
