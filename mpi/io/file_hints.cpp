@@ -1,9 +1,12 @@
 #include "mpi/io/file_hints.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace mpc::mpi {
 namespace {
@@ -12,20 +15,20 @@ enum class Value : char { kSwitch, kBytes, kNumber, kBoolean, kAny };
 struct Known {
   std::string_view key;
   Value values;
-  std::string_view standard = {};  // the default, if it is shown without being set
+  // Null: not shown without being set.
   io::Switch io::Tuning::*choice = nullptr;
   io::Count io::Tuning::*bytes = nullptr;
 };
 using T = io::Tuning;
 // First the keys that change something, then those that are only stored.
 constexpr Known kKnown[] = {
-    {"romio_ds_read", Value::kSwitch, "automatic", &T::sieve_reads},
-    {"romio_ds_write", Value::kSwitch, "automatic", &T::sieve_writes},
-    {"romio_cb_read", Value::kSwitch, "automatic", &T::collective_reads},
-    {"romio_cb_write", Value::kSwitch, "automatic", &T::collective_writes},
-    {"ind_rd_buffer_size", Value::kBytes, "4194304", nullptr, &T::read_window_bytes},
-    {"ind_wr_buffer_size", Value::kBytes, "524288", nullptr, &T::write_window_bytes},
-    {"cb_buffer_size", Value::kBytes, "1048576", nullptr, &T::collective_window_bytes},
+    {"romio_ds_read", Value::kSwitch, &T::sieve_reads},
+    {"romio_ds_write", Value::kSwitch, &T::sieve_writes},
+    {"romio_cb_read", Value::kSwitch, &T::collective_reads},
+    {"romio_cb_write", Value::kSwitch, &T::collective_writes},
+    {"ind_rd_buffer_size", Value::kBytes, nullptr, &T::read_window_bytes},
+    {"ind_wr_buffer_size", Value::kBytes, nullptr, &T::write_window_bytes},
+    {"cb_buffer_size", Value::kBytes, nullptr, &T::collective_window_bytes},
     {"collective_buffering", Value::kBoolean},
     {"cb_nodes", Value::kNumber},
     {"cb_block_size", Value::kBytes},
@@ -52,11 +55,19 @@ std::optional<io::Count> number_in(std::string_view text, int base = 10) {
   return value;
 }
 
+constexpr std::pair<io::Switch, std::string_view> kSwitches[] = {
+    {io::Switch::kAutomatic, "automatic"},
+    {io::Switch::kEnable, "enable"},
+    {io::Switch::kDisable, "disable"}};
 std::optional<io::Switch> switch_in(std::string_view text) {
-  if (text == "enable") return io::Switch::kEnable;
-  if (text == "disable") return io::Switch::kDisable;
-  if (text == "automatic") return io::Switch::kAutomatic;
+  for (const auto& [value, name] : kSwitches)
+    if (text == name) return value;
   return std::nullopt;
+}
+std::string_view name_of(io::Switch wanted) {
+  for (const auto& [value, name] : kSwitches)
+    if (value == wanted) return name;
+  return {};
 }
 
 // A window must hold something, and fit into memory.
@@ -89,8 +100,13 @@ void apply(File& file, const Known& known, std::string_view value) {
 }  // namespace
 
 void set_default_hints(File& file) {
-  for (const Known& known : kKnown)
-    if (!known.standard.empty()) file.hints.set(known.key, known.standard);
+  const io::Tuning standard;
+  for (const Known& known : kKnown) {
+    if (known.choice != nullptr)
+      file.hints.set(known.key, name_of(standard.*known.choice));
+    if (known.bytes != nullptr)
+      file.hints.set(known.key, fmt::to_string(standard.*known.bytes));
+  }
 }
 
 void keep_hints(File& file, const InfoHints& given) {

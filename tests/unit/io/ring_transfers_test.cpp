@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/settings.h"
 #include "runtime/io/ring_transfers.h"
 #include "tests/unit/io/fixture.h"
 
@@ -264,6 +265,28 @@ TEST_F(RingTest, TakesOnlyWhatItIsGoodFor) {
   std::shared_ptr<SharedFile> device;
   ASSERT_EQ(SharedFile::open("/dev/zero", O_RDWR, 0600, {0, true, true}, &device), 0);
   EXPECT_FALSE(RingTransfers::suits(device->target({}), whole_, bytes_of(text), false));
+}
+
+TEST_F(RingTest, ReadsWhatTheSystemHasToFetch) {
+  set_contents(letters(10000));
+  ASSERT_EQ(file_->descriptor().sync(), 0);
+  const auto is_preferred = [&](bool is_write) {
+    return RingTransfers::is_preferred(target(), whole_, 5000, is_write);
+  };
+  EXPECT_FALSE(is_preferred(true));
+  EXPECT_FALSE(is_preferred(false));
+  ASSERT_EQ(::posix_fadvise(file_->descriptor().number(), 0, 0, POSIX_FADV_DONTNEED),
+            0);
+  EXPECT_FALSE(is_preferred(true));
+  const bool is_fetched = is_preferred(false);
+  for (const auto& [setting, expected] :
+       {std::pair{"uring", true}, {"threads", false}}) {
+    ASSERT_TRUE(Settings::assign(std::string("io.async=") + setting).ok());
+    EXPECT_EQ(is_preferred(true), expected);
+    EXPECT_EQ(is_preferred(false), expected);
+  }
+  ASSERT_TRUE(Settings::assign("io.async=auto").ok());
+  if (!is_fetched) GTEST_SKIP() << "/tmp has nothing but a cache";
 }
 
 // The kernel's own.

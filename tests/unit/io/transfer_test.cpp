@@ -1,5 +1,7 @@
 // One rank's accesses: what is in the file afterwards, and what stays as it was.
 
+#include <algorithm>
+
 #include "tests/unit/io/fixture.h"
 
 namespace mpc::io {
@@ -29,6 +31,22 @@ TEST_F(TransferTest, WritesACombAndKeepsWhatIsBetween) {
       expected[static_cast<size_t>(view.offset_of(4 + i))] =
           data[static_cast<size_t>(i)];
     EXPECT_EQ(all, expected) << "choice " << static_cast<int>(choice);
+  }
+}
+
+// Gaps that are moved, and gaps that are passed: by their length, without a hint.
+TEST_F(TransferTest, GapsOfAnyLengthKeepWhatTheyHave) {
+  for (const Count stride : {300, 4000, 5000, 8000, 9000, 20000}) {
+    constexpr Count kPieces = 50, kBlock = 256;
+    set_contents(std::string(static_cast<size_t>(stride * kPieces), '.'));
+    const View view(0, 1, comb(kBlock, stride, 7));
+    std::string data = letters(kPieces * kBlock);
+    EXPECT_EQ(write(target(), view, 0, bytes_of(data)).bytes, kPieces * kBlock);
+    const std::string all = contents();
+    EXPECT_EQ(std::count(all.begin(), all.end(), '.'), (stride - kBlock) * kPieces);
+    std::string back(data.size(), '?');
+    EXPECT_EQ(read(target(), view, 0, bytes_of(back)).bytes, kPieces * kBlock);
+    EXPECT_EQ(back, data) << "every " << stride;
   }
 }
 
