@@ -198,33 +198,44 @@ Result<> Abroad::reach(int slot, uint64_t number) {
     return {Errc::kNotFound, "no job can be there"};
   if (is_connected(slot, number)) return {};
   const Locked calling(calling_);
-  bool is_answered = false;
-  {
-    // If this process is answering a call of the other one already, it waits for that. Otherwise
-    // the other one's greet() sees is_calling.
-    const Locked lock(lock_);
-    Neighbour& other = at(slot);
-    if (other.number != 0 && (number == 0 || other.number == number)) return {};
-    is_answered = other.is_answered;
-    other.is_calling = !is_answered;
-  }
-  if (is_answered) return await_connection(slot, number);
-  Result<> called = call(slot, number);
-  const Locked lock(lock_);
-  at(slot).is_calling = false;
-  return called;
-}
-
-// Waits for the connection that the connections' thread creates.
-Result<> Abroad::await_connection(int slot, uint64_t number) {
   for (const uint64_t end_ns = now_ns() + kAnswerNs; now_ns() < end_ns;) {
-    if (is_connected(slot, number)) return {};
-    ::usleep(500);
+    bool is_answered = false;
+    {
+      // If this process is answering a call of the other one already, it waits for that. Otherwise
+      // the other one's greet() sees is_calling.
+      const Locked lock(lock_);
+      Neighbour& other = at(slot);
+      if (other.number != 0 && (number == 0 || other.number == number)) return {};
+      is_answered = other.is_answered;
+      other.is_calling = !is_answered;
+    }
+    if (!is_answered) {
+      const Result<Called> called = call(slot, number);
+      {
+        const Locked lock(lock_);
+        at(slot).is_calling = false;
+      }
+      MPC_TRY(called);
+      if (*called == Called::kConnected) return {};
+    }
+    // If no connection comes of it, or none that lasts until somebody looks here, because the other
+    // job has ended meanwhile, the next call finds out.
+    if (await_connection(slot, number)) return {};
   }
   return {Errc::kSystem, "the job that has opened it does not answer"};
 }
 
-Result<> Abroad::call(int slot, uint64_t number) {
+// Waits for the connection that the connections' thread creates, not for long.
+bool Abroad::await_connection(int slot, uint64_t number) {
+  constexpr int kLooks = 20;
+  for (int i = 0; i < kLooks; ++i) {
+    if (is_connected(slot, number)) return true;
+    ::usleep(500);
+  }
+  return false;
+}
+
+Result<Abroad::Called> Abroad::call(int slot, uint64_t number) {
   auto fd = lobby_->call(slot);
   MPC_TRY(fd);
   if (!send_hello(fd->get(), encode(own_hello())))
@@ -236,11 +247,12 @@ Result<> Abroad::call(int slot, uint64_t number) {
   MPC_TRY(theirs);
   // Both have called at the same time. The other job's call counts; the connections' thread of this
   // process answers it.
-  if (theirs->is_busy) return await_connection(slot, number);
+  if (theirs->is_busy) return Called::kBusy;
   if (theirs->slot != slot || (number != 0 && theirs->job != number))
     return {Errc::kNotFound, "the job that has opened it has ended"};
   MPC_TRY(check(*theirs));
-  return connect(*theirs, fd->release());
+  MPC_TRY(connect(*theirs, fd->release()));
+  return Called::kConnected;
 }
 
 // --- the called side ----------------------------------------------------------------------------

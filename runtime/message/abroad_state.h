@@ -67,10 +67,11 @@ class Abroad final : public transport::BridgeEvents {
 
  private:
   Hello own_hello() const;
-  Result<> call(int slot, uint64_t number);
+  enum class Called : bool { kConnected, kBusy };
+  Result<Called> call(int slot, uint64_t number);
   Result<> connect(const Hello& theirs, int fd);
   bool is_connected(int slot, uint64_t number);
-  Result<> await_connection(int slot, uint64_t number);
+  bool await_connection(int slot, uint64_t number);
   bool has_child();
   void lose(int slot, const Neighbour& last);
   void tell_waiting() MPC_REQUIRES(lock_);

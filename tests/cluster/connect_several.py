@@ -94,6 +94,19 @@ class Together(SeveralCase):
         self.grow(alone, two, each)
         self.grow(each, each, three)
 
+    def test_clients_that_end_as_soon_as_they_are_connected(self):
+        clients = 24
+        server = self.programs.build("accepts_many", INIT + PORT + OPEN +
+                                     f"for (int i = 0; i < {clients}; ++i) {{ {ACCEPT} }} " + END)
+        client = self.programs.build("ends_at_once", INIT + PORT + CONNECT + END)
+        for kind in (TWO, EACH):
+            first = self.start(kind, server)
+            port = first.stdout.readline().strip()
+            for _ in range(clients // 4):  # several at once: the others keep the cores busy
+                for job in [self.start(ALONE, client, port) for _ in range(4)]:
+                    self.ends(job, 0)
+            self.ends(first, 0)
+
     @unittest.skipIf("thread" in support.WORDS, "the sanitizer wants to begin in mpcrun")
     def test_a_program_without_mpcrun_connects(self):
         program = self.compiled("two_jobs.c")
