@@ -13,6 +13,7 @@
 //      ^                                                                             |
 //      +----------- persistent requests only; others are freed instead <-------------+
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -169,9 +170,13 @@ class Request final : public Object {
 struct RequestPool {
   Request* free = nullptr;      // memory
   Request* messages = nullptr;  // kSend and kRecv that are over, as they were
-  Request* abandoned = nullptr;
+  // Changed under the lock; relaxed, as has_abandoned() is a hint.
+  std::atomic<Request*> abandoned{nullptr};
   SpinLock<>
-      lock;  // of both lists, where several threads of the rank make calls at once
+      lock;  // of all lists, where several threads of the rank make calls at once
+  bool has_abandoned() const noexcept {
+    return abandoned.load(std::memory_order_relaxed) != nullptr;
+  }
   ~RequestPool();
 };
 

@@ -51,7 +51,7 @@ RequestPool::~RequestPool() {
 Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
                        const char* call) {
   RequestPool& pool = *state.requests;
-  if (pool.abandoned != nullptr) [[unlikely]]
+  if (pool.has_abandoned()) [[unlikely]]
     reap_abandoned(state, false);
   void* memory = nullptr;
   {
@@ -95,8 +95,8 @@ void Request::abandon(RankState& state, Request* request) noexcept {
   }
   RequestPool& pool = *state.requests;
   const PoolLock lock(state);
-  request->next = pool.abandoned;
-  pool.abandoned = request;
+  request->next = pool.abandoned.load(std::memory_order_relaxed);
+  pool.abandoned.store(request, std::memory_order_relaxed);
 }
 
 void reap_abandoned(RankState& state, bool wait, const Comm* only) {
@@ -104,7 +104,7 @@ void reap_abandoned(RankState& state, bool wait, const Comm* only) {
   Request* list = nullptr;
   {
     const PoolLock lock(state);
-    list = std::exchange(pool.abandoned, nullptr);
+    list = pool.abandoned.exchange(nullptr, std::memory_order_relaxed);
   }
   while (list != nullptr) {
     Request* request = std::exchange(list, list->next);

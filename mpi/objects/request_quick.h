@@ -36,8 +36,10 @@ inline void Request::renew(RequestKind kind, Comm* comm, const char* call) noexc
 inline Request* Request::make_quickly(RankState& state, RequestKind kind, Comm* comm,
                                       const char* call) {
   RequestPool& pool = *state.requests;
-  if (pool.messages == nullptr || pool.abandoned != nullptr ||
-      state.thread_level == MPI_THREAD_MULTIPLE) [[unlikely]]
+  if (state.thread_level ==
+          MPI_THREAD_MULTIPLE ||  // first: the others need the lock then
+      pool.messages == nullptr ||
+      pool.has_abandoned()) [[unlikely]]
     return make(state, kind, comm, call);
   Request* const request = std::exchange(pool.messages, pool.messages->next);
   request->renew(kind, comm, call);

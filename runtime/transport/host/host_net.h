@@ -99,6 +99,8 @@ class HostNet final : public NetModule,
   bool are_rings_due() const noexcept;
   bool poll_rings() noexcept;
   void flush() noexcept;
+  void note_sent() noexcept;
+  void note_arrival() noexcept;
   void wake(int peer, Lane& lane) noexcept;
   void knock(int peer) noexcept;
   void attend(uint64_t now) noexcept;

@@ -23,6 +23,7 @@ bool HostNet::is_offered_here(int peer, const Source& source) const noexcept {
 
 void HostNet::offer(int peer, const Envelope& envelope, const Source& source,
                     Completion& completion) noexcept {
+  note_sent();
   if (!is_offered_here(peer, source)) {
     net_.offer(peer, envelope, source, completion);
     return knock(peer);
