@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,7 +23,7 @@
 #include "runtime/job/program_files.h"
 #include "runtime/job/program_probe.h"
 #include "runtime/job/spawned_words.h"
-#include "runtime/job/spawner_watch.h"
+#include "runtime/job/spawner_process.h"
 #include "runtime/message/hello.h"
 #include "scheduler/as_nobody.h"
 
@@ -90,13 +91,23 @@ Result<std::string> find_mpcrun() {
                   places.empty() ? "beside libmpi_abi" : places.front())};
 }
 
-Result<> check_programs(const std::vector<SpawnRequest>& requests) {
+// What a program says that cannot be copied, if there is one: each rank of the job then is a process.
+// Errors: kNotFound: there is no such program; kArg: it was to share a process.
+Result<bool> need_processes(const std::vector<SpawnRequest>& requests) {
+  std::optional<Error> reason;
+  for (const SpawnRequest& each : requests) {
+    const auto checked = job::check_can_be_copied(each.app);
+    if (checked || reason) continue;
+    if (checked.error().code == Errc::kNotFound) return checked.error();
+    reason = checked.error();
+  }
   for (const SpawnRequest& each : requests)
-    if (const auto checked = job::check_can_be_copied(each.app); !checked)
-      return {checked.error().code,
-              fmt::format("{}; ranks that need a process each cannot be spawned",
-                          checked.error().message)};
-  return {};
+    if (reason && each.place.processes != 0)
+      return {
+          Errc::kArg,
+          fmt::format("info key mpc_processes: each rank of this job is a process: {}",
+                      reason->message)};
+  return reason.has_value();
 }
 
 // Settings that must be equal in both jobs, as far as mpcrun has given them to this one.
@@ -114,10 +125,11 @@ std::vector<std::string> agreed_variables() {
 
 // Starts `mpcrun ...` with these programs; its ranks will connect to the port.
 Result<wireup::OwnedFd> start_mpcrun(const std::vector<SpawnRequest>& requests,
-                                     const std::string& port) {
+                                     bool is_hosted, const std::string& port) {
   auto mpcrun = find_mpcrun();
   MPC_TRY(mpcrun);
   job::SpawnedJob job;
+  job.is_hosted = is_hosted;
   job.spec.spawner = port;
   job.spec.spawner_process = job::own_process_text();
   for (const SpawnRequest& each : requests) {
@@ -125,12 +137,14 @@ Result<wireup::OwnedFd> start_mpcrun(const std::vector<SpawnRequest>& requests,
     job.spec.apps.push_back(each.app);
     job.places.push_back(each.place);
   }
-  return job::start_detached(*mpcrun, job::words_of_spawned(job), agreed_variables());
+  std::vector<std::string> variables = agreed_variables();
+  variables.push_back(job::variable_of_spawned(job.spec));
+  return job::start_detached(*mpcrun, job::words_of_spawned(job), variables);
 }
 
 // The command as a user would have typed it; for messages.
-std::string text_of(const std::vector<SpawnRequest>& requests) {
-  std::string text = "mpcrun";
+std::string text_of(const std::vector<SpawnRequest>& requests, bool is_hosted) {
+  std::string text = is_hosted ? "mpcrun --ranks-per-process 1" : "mpcrun";
   for (const auto& [app, place] : requests) {
     text +=
         fmt::format("{} -n {}", &app == &requests.front().app ? "" : " :", app.ranks);
@@ -163,8 +177,8 @@ Err wait_for_children(Comm& comm, const std::string& port, wireup::OwnedFd proce
 Learnt start_child_job(Comm& comm, const MeetingKey& key,
                        const std::vector<SpawnRequest>& requests, const char* what,
                        Match* met) {
-  if (const auto checked = check_programs(requests); !checked)
-    return failed(MPI_ERR_SPAWN, checked.error().message);
+  const auto is_hosted = need_processes(requests);
+  if (!is_hosted) return failed(MPI_ERR_SPAWN, is_hosted.error().message);
   if (const auto opened = open_to_others(*comm.self().job); !opened)
     return failed(
         MPI_ERR_SPAWN,
@@ -177,7 +191,7 @@ Learnt start_child_job(Comm& comm, const MeetingKey& key,
                   "the folder where jobs find each other (mpi.port_folder) has a name "
                   "that is too long for that of a port");
   }
-  auto process = start_mpcrun(requests, port);
+  auto process = start_mpcrun(requests, *is_hosted, port);
   if (!process) {
     (void)close_port(port.c_str());
     return failed(MPI_ERR_SPAWN, process.error().message);
@@ -185,10 +199,11 @@ Learnt start_child_job(Comm& comm, const MeetingKey& key,
   const Err waited = wait_for_children(comm, port, std::move(*process), met);
   if (waited) {
     (void)close_port(port.c_str());
-    return failed(MPI_ERR_SPAWN,
-                  fmt::format("the job of {} has ended before all its ranks were in "
-                              "MPI_Init; why is what it has written to standard error",
-                              text_of(requests)));
+    return failed(
+        MPI_ERR_SPAWN,
+        fmt::format("the job of {} has ended before all its ranks were in "
+                    "MPI_Init; if something has failed, standard error has it",
+                    text_of(requests, *is_hosted)));
   }
   (void)close_port(port.c_str());
   return learn_at_port(comm, key, *met, what);

@@ -12,6 +12,7 @@
 #include "mpi/spawn/launch.h"
 #include "mpi/spawn/spawn_request.h"
 #include "runtime/job/neighbours.h"
+#include "runtime/job/program_probe.h"
 #include "runtime/message/abroad.h"
 
 namespace mpc::mpi::impl {
@@ -20,8 +21,9 @@ namespace {
 // True: children become ranks of this process. False: they become a job of their own.
 bool join_this_process(const job::Job& job, const std::vector<SpawnRequest>& requests) {
   return !job.is_singleton() && job.processes().is_one_process() &&
-         std::ranges::all_of(requests,
-                             [](const auto& each) { return each.place.is_default(); });
+         std::ranges::all_of(requests, [](const SpawnRequest& each) {
+           return each.place.is_default() && mpc_can_be_copied(each.app);
+         });
 }
 
 // At the root. After an error `error` is set in the result, for the group. *met: as

@@ -20,6 +20,9 @@
 #include "runtime/job/leaving.h"
 #include "runtime/job/losses.h"
 #include "runtime/job/report.h"
+#include "runtime/job/spawned_words.h"
+#include "runtime/job/spawner.h"
+#include "runtime/job/spawner_watch.h"
 #include "runtime/job/universe.h"
 #include "runtime/wireup/hosted.h"
 #include "scheduler/poll/thread_polls.h"
@@ -63,6 +66,11 @@ HostedJob::HostedJob(std::unique_ptr<wireup::Wireup> wireup)
 Result<> HostedJob::start() {
   MPC_TRY(Settings::load_environment());
   start_ns_ = sched::now_ns();
+  std::string port, parent;
+  if (read_spawner(&port, &parent)) {
+    set_spawner(port);
+    if (wireup_->index() == 0) MPC_TRY(watch_spawner(*this, parent));
+  }
   if (wireup_->goes_on()) {
     losses::survive(size());
     wireup_->on_loss([](int process) { losses::announce(process); });

@@ -1,6 +1,7 @@
 #include "runtime/job/spawned_words.h"
 
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -8,6 +9,7 @@ namespace mpc::job {
 namespace {
 
 constexpr char kOption[] = "--spawned";
+constexpr std::string_view kHosted = "processes", kCopies = "copies";
 // Of each program: RANKS FOLDER HOSTS HOSTFILE PROCESSES WORDS.
 constexpr int kFixedWords = 6;
 
@@ -24,8 +26,8 @@ int number_in(std::string_view text) noexcept {
 }  // namespace
 
 std::vector<std::string> words_of_spawned(const SpawnedJob& job) {
-  std::vector<std::string> words = {"mpcrun", kOption, job.spec.spawner,
-                                    job.spec.spawner_process};
+  std::vector<std::string> words = {"mpcrun", kOption,
+                                    std::string(job.is_hosted ? kHosted : kCopies)};
   for (size_t i = 0; i < job.spec.apps.size(); ++i) {
     const AppSpec& app = job.spec.apps[i];
     const SpawnedPlace& place = job.places[i];
@@ -41,6 +43,21 @@ std::vector<std::string> words_of_spawned(const SpawnedJob& job) {
   return words;
 }
 
+// A process's text has no space, the name of a port may have one.
+std::string variable_of_spawned(const JobSpec& spec) {
+  return std::string(kSpawnerVariable) + "=" + spec.spawner_process + " " +
+         spec.spawner;
+}
+
+bool read_spawner(std::string* port, std::string* process) {
+  const char* const value = std::getenv(kSpawnerVariable);
+  const char* const space = value != nullptr ? std::strchr(value, ' ') : nullptr;
+  if (space == nullptr || space[1] == '\0') return false;
+  process->assign(value, space);
+  *port = space + 1;
+  return true;
+}
+
 bool is_spawned(int argc, char* const* argv) noexcept {
   return argc > 1 && std::strcmp(argv[1], kOption) == 0;
 }
@@ -49,11 +66,12 @@ Result<SpawnedJob> read_spawned(int argc, char* const* argv) {
   const Error wrong{Errc::kArg,
                     "--spawned is what MPI_Comm_spawn gives to mpcrun, and is for "
                     "nobody else: write mpcrun -n RANKS PROGRAM"};
-  if (argc < 4 || argv[2][0] == '\0') return wrong;
   SpawnedJob job;
-  job.spec.spawner = argv[2];
-  job.spec.spawner_process = argv[3];
-  for (int at = 4; at < argc;) {
+  if (argc < 3 || !read_spawner(&job.spec.spawner, &job.spec.spawner_process))
+    return wrong;
+  job.is_hosted = argv[2] == kHosted;
+  if (!job.is_hosted && argv[2] != kCopies) return wrong;
+  for (int at = 3; at < argc;) {
     if (argc - at <= kFixedWords) return wrong;
     AppSpec app;
     SpawnedPlace place;

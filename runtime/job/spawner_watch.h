@@ -3,10 +3,9 @@
 //
 // Role:      ranks that never call MPI_Init do not notice that nobody waits for them any more.
 //            Once they are connected with their parent, the connection tells.
-// Users:     mpi/spawn/child_job.cpp names the process; runtime/job/node_job.cpp watches it, mpi/objects/parent.cpp
-//            ends that.
+// Users:     runtime/job/node_job.cpp and hosted_job.cpp watch the process, mpi/objects/parent.cpp ends that.
 // Threads:   any, unless a function says otherwise.
-// See also:  runtime/job/spawner.h, docs/design/0044-spawning-without-mpcrun.md.
+// See also:  runtime/job/spawner.h, spawner_process.h, docs/design/0044-spawning-without-mpcrun.md.
 
 #include <string>
 
@@ -15,10 +14,6 @@
 namespace mpc::job {
 
 class Job;
-
-// This process, as text for a command line: its number, when it was started, since a number is given out again, and
-// where the number is known. "": this system does not say.
-std::string own_process_text();
 
 // Starts a thread that ends the job when that process has ended, unless the ranks have met their parent. "", or
 // a process of another host: no effect.

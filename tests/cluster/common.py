@@ -48,17 +48,21 @@ def segments_left():
     return {line[head.index("shmid")] for line in lines if line[head.index("nattch")] == "0"}
 
 
-def processes_of(mark):
-    """Processes with this word on their command line: {pid: command line}."""
+def read_words(path):
+    with open(path, "rb") as file:
+        return file.read().replace(b"\0", b" ").decode(errors="replace")
+
+
+def processes_of(mark, files=("cmdline",)):
+    """Processes with this word on their command line, or in another such file: {pid: command line}."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                line = file.read().replace(b"\0", b" ").decode(errors="replace")
+            texts = [read_words(f"/proc/{pid}/{name}") for name in files]
+            if any(mark in text for text in texts) and int(pid) != os.getpid():
+                found[int(pid)] = read_words(f"/proc/{pid}/cmdline")
         except OSError:
             continue
-        if mark in line and int(pid) != os.getpid():
-            found[int(pid)] = line
     return found
 
 
@@ -89,6 +93,15 @@ class Ends:
         return got, err
 
 
+def script_around(folder, program):
+    """A shell script that becomes the program: its ranks cannot be copies."""
+    path = os.path.join(folder, "script.sh")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\nexec '{program}' \"$@\"\n")
+    os.chmod(path, 0o700)
+    return path
+
+
 class PortCase(Ends, Case):
     """Jobs that find each other in a folder of this test; `started` has those that are to end with it."""
 
@@ -108,11 +121,14 @@ class PortCase(Ends, Case):
         return os.path.join(self.folder.name, name)
 
     def processes_left(self):
-        """Spawned jobs are no children of this process: they are found by the folder of their port."""
         until = time.monotonic() + 30
-        while (left := processes_of(self.folder.name)) and time.monotonic() < until:
+        while (left := self.processes()) and time.monotonic() < until:
             time.sleep(0.05)
         return left
+
+    def processes(self):
+        """Spawned jobs are no children of this process: they are found by the folder of their ports."""
+        return processes_of(self.folder.name, ("cmdline", "environ"))
 
 
 def traffic():

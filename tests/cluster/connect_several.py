@@ -6,7 +6,8 @@ import subprocess
 import sys
 import unittest
 
-from common import END, INIT, OPEN, PORT, RETURN, PortCase, parse_options, source_of, support, tool
+from common import (END, INIT, OPEN, PORT, RETURN, PortCase, parse_options, script_around, source_of, support,
+                    tool)
 
 MPI_TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi")
 # How a job is started: ranks, options.
@@ -210,6 +211,41 @@ class Spawn(SeveralCase):
         for kind in (TWO, (6, ("-p", "3"))):  # ranks 0 and 1 are of one process: they share a socket
             self.ends(self.start(kind, program), 0, "No Errors\n")
 
+    def test_children_that_need_a_process_each(self):
+        program = self.compiled("spawn_alone.c")
+        variables = {"SPAWNS": script_around(self.folder.name, program)}
+        for kind in (ALONE, TWO, EACH):
+            self.spawn(kind, "talk", 3, variables=variables)
+        self.spawn(ALONE, "two-programs", variables=variables)
+        self.spawn(TWO, "deeper", 1, variables=variables)
+
+    def test_such_children_and_their_parents_die_together(self):
+        program = self.compiled("spawn_alone.c")
+        variables = {"SPAWNS": script_around(self.folder.name, program)}
+        for how, says in (("aborts", "MPI_Abort(MPI_COMM_WORLD, 7)"), ("crashes", "a job that this one is connected")):
+            parent = self.start(ALONE, program, how, 2, variables=variables)
+            self.ends(parent, 1, says=(says, "a job that this one is connected with has ended"))
+        parent = self.start(ALONE, program, "waits", 2, variables=variables)
+        self.assertEqual(parent.stdout.readline(), "spawned\n")
+        parent.send_signal(signal.SIGTERM)
+        self.ends(parent, None)
+        self.assertEqual(self.processes_left(), {})
+
+    def test_such_children_that_never_call_mpi_init_end_with_their_parent(self):
+        for ends in (True, False):
+            path = os.path.join(self.folder.name, f"stays-{ends}.sh")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\necho here\n" + ("sleep 1000\n" if ends else ""))
+            os.chmod(path, 0o700)
+            parent = self.start(ALONE, self.compiled("spawn_alone.c"), "talk", 1, variables={"SPAWNS": path})
+            self.assertEqual(parent.stdout.readline(), "here\n")
+            if ends:
+                parent.kill()
+                self.ends(parent, -signal.SIGKILL, says=("the program that has spawned this job has ended",))
+            else:
+                self.ends(parent, None, says=("before all its ranks were in MPI_Init",))
+            self.assertEqual(self.processes_left(), {})
+
     def refused(self, kind, says, *args, options=(), call=None):
         call = call or "MPI_Comm_spawn(argv[1], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes);"
         program = self.programs.build("asks_" + str(abs(hash(call))),
@@ -220,7 +256,11 @@ class Spawn(SeveralCase):
 
     def test_what_cannot_be_spawned(self):
         self.refused(TWO, "there-is-none", "./there-is-none")
-        self.refused(TWO, "cannot be spawned", "/bin/true")
+        self.refused(TWO, "before all its ranks were in MPI_Init", "/bin/true")
+        with_key = ("({ MPI_Info info; MPI_Info_create(&info); MPI_Info_set(info, \"mpc_processes\", \"2\");"
+                    " int got = MPI_Comm_spawn(argv[1], MPI_ARGV_NULL, 2, info, 0, MPI_COMM_WORLD, &inter, codes);"
+                    " MPI_Info_free(&info); got; });")
+        self.refused(TWO, "each rank of this job is a process", "/bin/true", call=with_key)
         without = self.programs.build("without_mpi", "return 0;")
         self.refused(TWO, "before all its ranks were in MPI_Init", without)
         self.refused(EACH, "--on-fail notify", self.compiled("spawn_alone.c"), options=("--on-fail", "notify"))

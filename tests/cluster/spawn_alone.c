@@ -1,4 +1,4 @@
-/* Started without mpcrun, it spawns itself: argv[1] says what both sides do; the children have "child" before it.
+/* Started without mpcrun, it spawns itself: argv[1] says what both sides do; the children have "child" before it. Or $SPAWNS.
    argv[2], if given: how many children. */
 #include <errno.h>
 #include <signal.h>
@@ -185,7 +185,7 @@ static void wait_in_vain(const char* how) {
 }
 
 int main(int argc, char** argv) {
-  own_path = argv[0];
+  own_path = getenv("SPAWNS") != NULL ? getenv("SPAWNS") : argv[0];
   MPI_Init(&argc, &argv);
   if (argc > 2 && is(argv[1], "child")) return child(argv[2]);
   const char* how = argc > 1 ? argv[1] : "talk";

@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from common import END, INIT, PortCase, parse_options, processes_of, source_of, support
+from common import END, INIT, PortCase, parse_options, processes_of, script_around, source_of, support
 
 FREE = "MPI_Info_free(&info); "
 SPAWN = ("MPI_Comm inter = MPI_COMM_NULL, parent; int code, codes[4] = {-1, -1, -1, -1}; MPI_Info info;"
@@ -41,6 +41,7 @@ class AloneCase(PortCase):
 class Together(AloneCase):
     def both(self, *args, **kwargs):
         self.ends(self.start(self.alone(), *args, **kwargs), 0, "No Errors\n")
+        self.assertEqual(self.processes_left(), {})  # children may end after their parent
         self.assertEqual(self.files_left(), [])
 
     def test_parent_and_children_talk_and_part(self):
@@ -52,6 +53,20 @@ class Together(AloneCase):
 
     def test_two_programs_of_one_call(self):
         self.both("two-programs")
+
+    def test_children_that_need_a_process_each(self):
+        variables = dict(os.environ, SPAWNS=script_around(self.folder.name, self.alone()))
+        for what in (("talk", 1), ("talk", 3), ("two-programs",), ("deeper", 1)):
+            self.both(*what, environment=variables)
+
+    def test_the_port_is_on_no_command_line(self):
+        parent = self.start(self.alone(), "waits", 2)
+        self.assertEqual(parent.stdout.readline(), "spawned\n")
+        lines = " ".join(processes_of("mpcrun").values())
+        self.assertIn("--spawned", lines)
+        self.assertNotIn("mpc:", lines)
+        parent.send_signal(signal.SIGTERM)
+        self.ends(parent, -signal.SIGTERM)
 
     def test_a_child_spawns_again(self):
         self.both("deeper", 1)
@@ -111,8 +126,8 @@ class Refused(AloneCase):
         self.refused(self.alone(), info="MPI_Info_set(info, \"wdir\", \"/no/such/folder\");",
                      says="/no/such/folder")
 
-    def test_a_program_whose_ranks_need_processes_of_their_own(self):
-        self.refused("/bin/true", says="cannot be spawned")
+    def test_a_program_without_mpi(self):
+        self.refused("/bin/true", says="before all its ranks were in MPI_Init")
 
     def test_a_child_that_ends_without_mpi(self):
         child = self.programs.build("without_mpi", "return 0;")
@@ -146,7 +161,7 @@ class Ends(AloneCase):
         for number in (signal.SIGKILL, signal.SIGTERM):
             parent = self.start(self.alone(), "waits", 2)
             self.assertEqual(parent.stdout.readline(), "spawned\n")
-            self.assertNotEqual(processes_of(self.folder.name), {})
+            self.assertGreater(len(self.processes()), 1)  # not the parent alone
             parent.send_signal(number)
             self.ends(parent, -number, says=("a job that this one is connected with has ended",))
             self.assertEqual(self.processes_left(), {})

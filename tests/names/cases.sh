@@ -141,6 +141,16 @@ wrappers)
   done
   runs ./prog
   ;;
+libraries)
+  # Makefiles say -lmpi: it is ours, also where another MPI is installed, by a wrapper and without one.
+  for name in mpi mpich mpifort mpi_mpifh; do
+    mpicc main.c -l$name -o prog && runs ./prog || fail "-l$name"
+    is "$(readelf -d prog | grep -c 'NEEDED.*mpi')" 1
+    has "$(readelf -d prog)" libmpi_abi.so
+  done
+  gcc main.c -I"$build/compat/include" -L"$build/compat/lib" -lmpi -Wl,-rpath,"$build/lib" -o plain &&
+    runs --ranks-per-process 1 ./plain || fail "-lmpi without a wrapper"
+  ;;
 cmake)
   cmake_project
   cmake_builds

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -30,6 +31,7 @@ struct Prefix {
   std::string include;
   std::string library;  // directory of libmpi_abi.so
   std::string parts;    // directory of start.o and dynamic-list
+  std::string names;    // directory of libmpi.so, which is libmpi_abi.so
 };
 
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
@@ -49,6 +51,7 @@ Prefix find_prefix() {
       break;
     }
   prefix.parts = prefix.library + "/mpc";
+  prefix.names = root + "/compat/lib";
   return prefix;
 }
 
@@ -141,6 +144,14 @@ Words library_flags(const Prefix& prefix) {
   return {"-L" + prefix.library, "-Wl,-rpath," + prefix.library, "-lmpi_abi"};
 }
 
+// Makefiles say -lmpi, or -lmpich, also where they link by a wrapper. It must not be another MPI's,
+// which may be installed, too.
+bool names_a_library_of_mpi(const Words& user) {
+  return std::any_of(user.begin(), user.end(), [](const std::string& word) {
+    return word.rfind("-lmpi", 0) == 0;
+  });
+}
+
 // For projects that link with the plain compiler and our flags (CMake's FindMPI): the driver
 // believes that it links an ordinary program, the linker makes a shared object. Such projects
 // give the flags to their shared libraries, too (StarPU), which have no main().
@@ -163,8 +174,10 @@ Words command(const Arguments& a, const Prefix& prefix) {
     append(words, program_flags(a, prefix));
   }
   append(words, a.user);
-  if (a.step == Step::kLinkProgram || a.step == Step::kLinkLibrary)
+  if (a.step == Step::kLinkProgram || a.step == Step::kLinkLibrary) {
+    if (names_a_library_of_mpi(a.user)) words.push_back("-L" + prefix.names);
     append(words, library_flags(prefix));
+  }
   if (a.step == Step::kInquiry) append(words, link_flags_for_others(a, prefix));
   return words;
 }

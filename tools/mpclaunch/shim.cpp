@@ -19,6 +19,8 @@
 
 #include "base/clock.h"
 #include "runtime/job/exit_status.h"
+#include "runtime/job/spawned_words.h"
+#include "runtime/job/spawner_process.h"
 #include "runtime/wireup/hosted.h"
 #include "tools/mpclaunch/process_tree.h"
 
@@ -79,6 +81,7 @@ int Shim::run() {
     tell(Report::kEnding, job::kExitLaunch, "mpcrun: " + started.error().message);
     return job::kExitLaunch;
   }
+  if (spec_.rank == 0) watch_spawner();
   loop_.watch(spec_.launcher, [this] { take_orders(); });
   loop_.watch_last(signals_, [this] { take_signals(); });
   while (!has_command_ended_) {
@@ -143,6 +146,28 @@ void Shim::become_command(int problem) {
   ::_exit(job::kExitNotExecutable);
 }
 
+// Until its rank is in MPI_Init, which then watches until it is connected: a command that never comes so far would not
+// notice that nobody waits for it any more.
+void Shim::watch_spawner() {
+  std::string port, process;
+  if (!job::read_spawner(&port, &process)) return;
+  const job::SpawnerProcess parent = job::open_process(process);
+  if (parent.fate == job::SpawnerProcess::Fate::kEnded) return spawner_has_ended();
+  spawner_ = parent.descriptor;
+  if (spawner_ >= 0) loop_.watch(spawner_, [this] { spawner_has_ended(); });
+}
+
+void Shim::forget_spawner() {
+  if (spawner_ < 0) return;
+  loop_.forget(spawner_);
+  ::close(std::exchange(spawner_, -1));
+}
+
+void Shim::spawner_has_ended() {
+  forget_spawner();
+  if (!is_ending_) tell(Report::kEnding, 1, job::kSpawnerHasEnded);
+}
+
 // --- the rank's seat ----------------------------------------------------------------------------
 
 void Shim::admit() {
@@ -163,6 +188,7 @@ void Shim::admit() {
     ::close(socket);
     return;
   }
+  forget_spawner();
   seat_ = Seat::kTaken;
   rank_pid_ = peer.pid;
   rank_socket_ = socket;

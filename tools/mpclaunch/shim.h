@@ -46,6 +46,9 @@ class Shim {
   Result<> listen();
   Result<> start_command();
   [[noreturn]] void become_command(int problem);
+  void watch_spawner();
+  void forget_spawner();
+  void spawner_has_ended();
   void admit();
   void take_records();
   void rank_has_ended();
@@ -70,6 +73,7 @@ class Shim {
   std::string address_;
   Seat seat_ = Seat::kFree;
   int rank_socket_ = -1, rank_pidfd_ = -1;
+  int spawner_ = -1;  // of the process that has spawned this job
   pid_t rank_pid_ = -1, command_ = -1;
   int command_status_ = 0;  // of waitpid()
   bool has_command_ended_ = false;

@@ -170,6 +170,10 @@ int become_shim(const Command& command) {
     return refuse(job::kExitUsage,
                   fmt::format("mpcrun: --wdir {}: {}", spec.working_directory,
                               std::strerror(errno)));
+  // The key wdir of MPI_Comm_spawn.
+  if (!app.working_directory.empty() && ::chdir(app.working_directory.c_str()) != 0)
+    return refuse(job::kExitLaunch, fmt::format("mpcrun: {}: {}", app.working_directory,
+                                                std::strerror(errno)));
   prepare_environment(spec, app);
   const std::string path = beside_library(kLauncher);
   std::string own[] = {std::to_string(rank), std::to_string(ranks_of(spec)),

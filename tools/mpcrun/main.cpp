@@ -143,5 +143,6 @@ int main(int argc, char** argv) {
     return mpc::job::kExitNotExecutable;
   }
   take_library_paths(spec);
+  ::unsetenv(mpc::job::kSpawnerVariable);  // the ranks' programs need not see it
   return mpc_run_job(spec);
 }

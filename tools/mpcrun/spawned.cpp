@@ -13,11 +13,13 @@
 namespace mpc::tools {
 namespace {
 
-Result<launch::Plan> plan_one(const job::SpawnedPlace& place, int ranks) {
+Result<launch::Plan> plan_one(const job::SpawnedPlace& place, bool is_hosted,
+                              int ranks) {
   HostWish wish;
   wish.hosts = place.hosts;
   wish.host_file = place.host_file;
   wish.processes = place.processes;
+  wish.ranks_per_process = is_hosted ? 1 : 0;
   return plan_job(wish, ranks);
 }
 
@@ -50,10 +52,10 @@ Result<launch::Plan> plan_spawned(const job::SpawnedJob& job) {
       job.places, [&](const auto& place) { return place == job.places.front(); });
   int ranks = 0;
   for (const job::AppSpec& app : job.spec.apps) ranks += app.ranks;
-  if (are_all_alike) return plan_one(job.places.front(), ranks);
+  if (are_all_alike) return plan_one(job.places.front(), job.is_hosted, ranks);
   launch::Plan plan;
   for (size_t i = 0; i < job.places.size(); ++i) {
-    auto part = plan_one(job.places[i], job.spec.apps[i].ranks);
+    auto part = plan_one(job.places[i], job.is_hosted, job.spec.apps[i].ranks);
     MPC_TRY(part);
     for (launch::HostPlan& host : part->hosts) MPC_TRY(append(plan, std::move(host)));
   }
@@ -70,6 +72,7 @@ std::variant<Command, Finished> read_command(int argc, char** argv) {
   if (!spawned) return usage_error(spawned.error());
   Command command;
   command.spec = spawned->spec;
+  command.is_hosted = spawned->is_hosted;
   // A process of the job: its launcher is ours.
   if (std::getenv(wireup::kLauncherVariable) != nullptr) return command;
   // The launcher and the allocation are the program's, not this job's.

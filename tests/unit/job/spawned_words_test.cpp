@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace mpc::job {
 namespace {
 
@@ -12,10 +14,18 @@ Result<SpawnedJob> read(std::vector<std::string> words) {
   return read_spawned(static_cast<int>(argv.size()), argv.data());
 }
 
+// As mpcrun finds it.
+void tell(const std::string& variable) {
+  const size_t equals = variable.find('=');
+  ASSERT_EQ(variable.substr(0, equals), kSpawnerVariable);
+  ::setenv(kSpawnerVariable, variable.c_str() + equals + 1, 1);
+}
+
 TEST(SpawnedWords, AreReadAsTheyWereWritten) {
   SpawnedJob job;
+  job.is_hosted = true;
   JobSpec& spec = job.spec;
-  spec.spawner = "mpc:1:2:3:/tmp/mpc";
+  spec.spawner = "mpc:1:2:3:/tmp/my mpc";
   spec.spawner_process = "77:1234";
   spec.apps.resize(2);
   spec.apps[0].ranks = 3;
@@ -24,8 +34,15 @@ TEST(SpawnedWords, AreReadAsTheyWereWritten) {
   spec.apps[1].program = "/bin/other";
   spec.apps[1].working_directory = "/a folder";
   job.places = {{"a,b:2", "", 4}, {"", "/a file", 0}};
-  const auto got = read(words_of_spawned(job));
+  const std::vector<std::string> words = words_of_spawned(job);
+  for (const std::string& word : words)  // which others can read
+    EXPECT_EQ(word.find(spec.spawner), std::string::npos);
+  ASSERT_FALSE(read(words));
+  tell(variable_of_spawned(spec));
+  const auto got = read(words);
+  ::unsetenv(kSpawnerVariable);
   ASSERT_TRUE(got);
+  EXPECT_TRUE(got->is_hosted);
   EXPECT_EQ(got->spec.spawner, spec.spawner);
   EXPECT_EQ(got->spec.spawner_process, spec.spawner_process);
   ASSERT_EQ(got->spec.apps.size(), 2u);
@@ -42,22 +59,28 @@ TEST(SpawnedWords, ThatAUserHasTypedAreRefused) {
   const std::vector<std::vector<std::string>> wrong = {
       {"mpcrun", "--spawned"},
       {"mpcrun", "--spawned", ""},
-      {"mpcrun", "--spawned", "port"},
-      {"mpcrun", "--spawned", "port", "7:9"},
-      {"mpcrun", "--spawned", "port", "7:9", "2"},
-      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "0", "1"},
-      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "0", "2", "prog"},
-      {"mpcrun", "--spawned", "port", "7:9", "0", "", "", "", "0", "1", "prog"},
-      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "0", "-1", "prog"},
-      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "-1", "1", "prog"},
-      {"mpcrun", "--spawned", "port", "7:9", "2x", "", "", "", "0", "1", "prog"},
-      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "0", "1", "prog", "more"},
+      {"mpcrun", "--spawned", "neither", "2", "", "", "", "0", "1", "prog"},
+      {"mpcrun", "--spawned", "copies", "2"},
+      {"mpcrun", "--spawned", "copies", "2", "", "", "", "0", "1"},
+      {"mpcrun", "--spawned", "copies", "2", "", "", "", "0", "2", "prog"},
+      {"mpcrun", "--spawned", "copies", "0", "", "", "", "0", "1", "prog"},
+      {"mpcrun", "--spawned", "copies", "2", "", "", "", "0", "-1", "prog"},
+      {"mpcrun", "--spawned", "copies", "2", "", "", "", "-1", "1", "prog"},
+      {"mpcrun", "--spawned", "copies", "2x", "", "", "", "0", "1", "prog"},
+      {"mpcrun", "--spawned", "copies", "2", "", "", "", "0", "1", "prog", "more"},
   };
+  ::setenv(kSpawnerVariable, "7:9 port", 1);
   for (const auto& words : wrong) {
     const auto got = read(words);
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().code, Errc::kArg);
   }
+  for (const char* const spawner : {"", "port", "7:9 "}) {
+    ::setenv(kSpawnerVariable, spawner, 1);
+    EXPECT_FALSE(
+        read({"mpcrun", "--spawned", "copies", "2", "", "", "", "0", "1", "prog"}));
+  }
+  ::unsetenv(kSpawnerVariable);
 }
 
 TEST(SpawnedWords, AreNoOptionOfAnotherPlace) {
