@@ -1,6 +1,7 @@
 #!/bin/sh
 # cases.sh BUILD CASE: one case of using this MPI by the names of others, with compat/bin in PATH
 # and nothing else. Exit status 77: a tool that the case needs is not installed.
+# Long: each case is some lines long, and all use what stands above the first.
 build=$1 case=$2
 names=$build/compat/bin
 PATH=$names:$PATH
