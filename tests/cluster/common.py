@@ -93,11 +93,11 @@ class Ends:
         return got, err
 
 
-def script_around(folder, program):
+def script_around(folder, program, before=""):
     """A shell script that becomes the program: its ranks cannot be copies."""
     path = os.path.join(folder, "script.sh")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"#!/bin/sh\nexec '{program}' \"$@\"\n")
+        file.write(f"#!/bin/sh\n{before}\nexec '{program}' \"$@\"\n")
     os.chmod(path, 0o700)
     return path
 

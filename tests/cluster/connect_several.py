@@ -219,6 +219,12 @@ class Spawn(SeveralCase):
         self.spawn(ALONE, "two-programs", variables=variables)
         self.spawn(TWO, "deeper", 1, variables=variables)
 
+    def test_a_job_that_such_a_child_starts_by_itself_is_independent(self):
+        program = self.compiled("spawn_alone.c")
+        hello = self.programs.build("hello", INIT + END)
+        before = f"{tool('mpcrun')} -n 2 --ranks-per-process 1 {hello} || exit 1"
+        self.spawn(ALONE, "talk", 2, variables={"SPAWNS": script_around(self.folder.name, program, before)})
+
     def test_such_children_and_their_parents_die_together(self):
         program = self.compiled("spawn_alone.c")
         variables = {"SPAWNS": script_around(self.folder.name, program)}

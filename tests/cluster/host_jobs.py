@@ -6,7 +6,7 @@ import re
 import subprocess
 import time
 
-from common import END, INIT, OPEN, PORT, RETURN, Ends, source_of
+from common import END, INIT, OPEN, PORT, RETURN, Ends, script_around, source_of
 from virtual_hosts import HostsCase, main
 
 ACCEPT = "MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter); "
@@ -223,6 +223,14 @@ class Spawn(JobsCase):
             with self.subTest(kind):
                 self.assertEqual(self.hosts_of(kind, "talk", 2, "host=h2"), (["h2"] * 2, 1))
         self.assertEqual(self.hosts_of(BOTH, "last", 2, "host=h1"), (["h1"] * 2, 1))
+
+    def test_children_that_need_a_process_each(self):
+        script = script_around(self.programs.folder.name, self.compiled("host_spawn.c"))
+        both, options = ["h1", "h1", "h2", "h2"], ("-x", f"SPAWNS={script}")
+        for kind in (ON_1, BOTH, EACH):
+            with self.subTest(kind):
+                self.assertEqual(self.hosts_of(kind, "talk", 4, "host=h1,h2", options=options), (both, 4))
+        self.assertEqual(self.hosts_of(ON_1, "talk", 2, options=options), (["h1"] * 2, 2))
 
     def test_on_several_hosts(self):
         both = ["h1", "h1", "h2", "h2"]

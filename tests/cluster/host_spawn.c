@@ -1,4 +1,4 @@
-/* Spawns itself: argv[1] says what both sides do, argv[2] how many children; KEY=VALUE: info keys.
+/* Spawns itself, or $SPAWNS: argv[1] says what both sides do, argv[2] how many children; KEY=VALUE: info keys.
    The root prints the host of each child. */
 #include <signal.h>
 #include <string.h>
@@ -93,8 +93,9 @@ int main(int argc, char** argv) {
   int* codes = malloc((size_t)count * sizeof *codes);
   MPI_Comm inter;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const char* command = getenv("SPAWNS") != NULL ? getenv("SPAWNS") : argv[0];
   const int code =
-      MPI_Comm_spawn(argv[0], args, count, info, root, MPI_COMM_WORLD, &inter, codes);
+      MPI_Comm_spawn(command, args, count, info, root, MPI_COMM_WORLD, &inter, codes);
   MPI_Info_free(&info);
   free(codes);
   if (code != MPI_SUCCESS) {

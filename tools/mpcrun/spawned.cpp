@@ -63,7 +63,10 @@ Result<launch::Plan> plan_spawned(const job::SpawnedJob& job) {
 }
 
 std::variant<Command, Finished> read_command(int argc, char** argv) {
-  if (!job::is_spawned(argc, argv)) return parse_options(argc, argv);
+  if (!job::is_spawned(argc, argv)) {
+    ::unsetenv(job::kSpawnerVariable);  // of a rank that has started this job by itself
+    return parse_options(argc, argv);
+  }
   const auto usage_error = [](const Error& error) {
     return Finished{job::ExitStatus::kExitUsage, "",
                     fmt::format("mpcrun: {}\n", error.message)};
