@@ -394,7 +394,7 @@ installed)
   mv "first place" prefix  # an installation may be moved
   PATH=$dir/prefix/compat/bin:$PATH
   PKG_CONFIG_LIBDIR=$dir/prefix/compat/lib/pkgconfig
-  for name in mpi mpi-c mpi-cxx mpi-fort ompi-c; do
+  for name in mpi mpi-c mpi-cxx mpi-fort ompi-c ompi mpich; do
     is "$(pkg-config --modversion "$name")" "$(mpicc -showme:version | cut -d' ' -f2)"
   done
   # shellcheck disable=SC2046  # one word per flag
@@ -404,6 +404,8 @@ installed)
   is "$(pkg-config --cflags mpi-c | sed "s,$dir/prefix/compat/lib/pkgconfig/../../..,$dir/prefix,g; s, *$,,")" \
      "$(mpicc -showme:compile)"
   [ -e prefix/compat/include/mpi.h ] || fail "no compat/include"
+  [ -e "$(pkg-config --variable=includedir mpich)/mpi.h" ] || fail "no includedir"
+  [ -e "$(pkg-config --variable=libdir ompi)/libmpi.so" ] || fail "no libdir"
   mpif90 main.f90 -o f && runs ./f
   ;;
 *) fail "no such case" ;;
