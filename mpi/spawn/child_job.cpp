@@ -91,14 +91,16 @@ Result<std::string> find_mpcrun() {
                   places.empty() ? "beside libmpi_abi" : places.front())};
 }
 
-// What a program says that cannot be copied, if there is one: each rank of the job then is a process.
-// Errors: kNotFound: there is no such program; kArg: it was to share a process.
+// True: one of the programs cannot be copied; each rank of the job then is a process. Errors: there is no such program,
+// or it cannot be run at all; kArg: it was to share a process.
 Result<bool> need_processes(const std::vector<SpawnRequest>& requests) {
   std::optional<Error> reason;
   for (const SpawnRequest& each : requests) {
     const auto checked = job::check_can_be_copied(each.app);
     if (checked || reason) continue;
-    if (checked.error().code == Errc::kNotFound) return checked.error();
+    if (checked.error().code == Errc::kNotFound ||
+        ::access(each.app.program.c_str(), X_OK) != 0)
+      return checked.error();
     reason = checked.error();
   }
   for (const SpawnRequest& each : requests)
