@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -27,7 +28,8 @@ Shelf& shelf() noexcept {
   return *the_only_one;
 }
 
-constexpr size_t kPage = 4096;
+// Pieces fit for any kind of access, as windows have different sizes; what is not touched costs nothing.
+constexpr size_t kUnit = size_t{1} << 20;
 
 }  // namespace
 
@@ -39,28 +41,27 @@ Scratch::Scratch(size_t bytes) noexcept {
     for (Piece& piece : kept.pieces) {
       if (piece.data == nullptr || piece.bytes < bytes) continue;
       data_ = std::exchange(piece.data, nullptr);
-      bytes_ = piece.bytes;
+      bytes_ = std::exchange(piece.bytes, 0);
       return;
     }
   }
-  bytes_ = (bytes + kPage - 1) & ~(kPage - 1);
+  bytes_ = (bytes + kUnit - 1) & ~(kUnit - 1);
   void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory != MAP_FAILED) data_ = static_cast<char*>(memory);
 }
 
+// If the shelf is full the smallest piece goes: it would be there for ever, and fit for less.
 Scratch::~Scratch() {
   if (data_ == nullptr) return;
+  Piece left{data_, bytes_};
   if (bytes_ <= kLargestKept) {
     Shelf& kept = shelf();
     const Locked lock(kept.lock);
-    for (Piece& piece : kept.pieces) {
-      if (piece.data != nullptr) continue;
-      piece = {data_, bytes_};
-      return;
-    }
+    Piece& smallest = *std::ranges::min_element(kept.pieces, {}, &Piece::bytes);
+    if (smallest.bytes < bytes_) std::swap(smallest, left);
   }
-  ::munmap(data_, bytes_);
+  if (left.data != nullptr) ::munmap(left.data, left.bytes);
 }
 
 }  // namespace mpc::io
