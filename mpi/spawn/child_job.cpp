@@ -97,11 +97,11 @@ Result<bool> need_processes(const std::vector<SpawnRequest>& requests) {
   std::optional<Error> reason;
   for (const SpawnRequest& each : requests) {
     const auto checked = job::check_can_be_copied(each.app);
-    if (checked || reason) continue;
+    if (checked) continue;
     if (checked.error().code == Errc::kNotFound ||
         ::access(each.app.program.c_str(), X_OK) != 0)
       return checked.error();
-    reason = checked.error();
+    if (!reason) reason = checked.error();
   }
   for (const SpawnRequest& each : requests)
     if (reason && each.place.processes != 0)
