@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "base/json_integer.h"
 
 namespace mpc::nbc {
 
@@ -25,9 +28,9 @@ class Reader {
   }
   int integer(const Json& object, const char* key) {
     const auto at = object.find(key);
-    if (at != object.end() && at->is_number_integer()) {
-      const auto value = at->get<int64_t>();
-      if (value >= 0 && value <= 1 << 24) return static_cast<int>(value);
+    if (at != object.end()) {
+      const auto value = integer_of(*at);
+      if (value && *value >= 0 && *value <= 1 << 24) return static_cast<int>(*value);
     }
     fail(key, "a count");
     return 0;
@@ -148,29 +151,33 @@ Result<Parameters> parameters_from_json(const std::string& text) {
 
 namespace {
 
-// Both throw what tuned_from_json() catches.
+// These throw what tuned_from_json() catches.
+int64_t bytes_in(const Json& json) {
+  return integer_in(json.at("bytes"), 0, std::numeric_limits<int64_t>::max(),
+                    "\"bytes\"");
+}
 TunedLimit limit_from(const Json& json) {
   TunedLimit limit;
   limit.name = json.at("name").get<std::string>();
-  limit.bytes = json.at("bytes").get<int64_t>();
-  if (limit.bytes < 0) throw std::out_of_range("a limit below 0");
+  limit.bytes = bytes_in(json);
   if (!limit_of_name(limit.name))
     throw std::out_of_range(fmt::format("there is no limit \"{}\"", limit.name));
   for (const Json& time : json.at("times"))
-    limit.times.push_back({time.at("bytes").get<int64_t>(),
-                           time.at("below_us").get<double>(),
+    limit.times.push_back({bytes_in(time), time.at("below_us").get<double>(),
                            time.at("above_us").get<double>()});
   return limit;
 }
 
 Tuned tuned_from(const Json& json) {
-  if (json.at("version").get<int>() != kVersion)
+  if (json.at("version") != kVersion)
     throw std::out_of_range(
         "written by another version (mpcinfo tune makes a new one)");
   Tuned tuned;
   const Json& machine = json.at("machine");
-  tuned.machine = {machine.at("cpu").get<std::string>(), machine.at("cores").get<int>(),
-                   machine.at("fingerprint").get<std::string>()};
+  tuned.machine = {
+      machine.at("cpu").get<std::string>(),
+      static_cast<int>(integer_in(machine.at("cores"), 1, 1 << 24, "\"cores\"")),
+      machine.at("fingerprint").get<std::string>()};
   tuned.made = json.at("made").get<std::string>();
   tuned.line_us = json.at("line_us").get<double>();
   tuned.wake_us = json.at("wake_us").get<double>();

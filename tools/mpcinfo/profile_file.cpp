@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "base/json_integer.h"
+
 namespace mpc::tools {
 namespace {
 
@@ -13,24 +15,19 @@ void check(bool is_right, const char* what) {
 
 // Numbers of a row that are possible: a rank, an amount.
 int rank_in(const Json& row, size_t at, int least, int ranks) {
-  const int rank = row.at(at).get<int>();
-  check(rank >= least && rank < ranks, "rank");
-  return rank;
+  return static_cast<int>(integer_in(row.at(at), least, ranks - 1, "a rank"));
 }
 int64_t amount_in(const Json& row, size_t at) {
-  const auto amount = row.at(at).get<int64_t>();
-  check(amount >= 0 && amount <= int64_t{1} << 53, "amount");
-  return amount;
+  return integer_in(row.at(at), 0, kMostNumber, "an amount");
 }
 
 profile::Profile numbers_of(const Json& file) {
   check(file.at("profile") == 1, "profile");
   profile::Profile out;
   out.program = file.at("program").get<std::string>();
-  out.ranks = file.at("ranks").get<int>();
-  check(out.ranks >= 0 && out.ranks <= kMostRanks, "ranks");
+  out.ranks = static_cast<int>(integer_in(file.at("ranks"), 0, kMostRanks, "ranks"));
   out.seconds = file.at("seconds").get<double>();
-  out.samples = file.at("samples").get<int64_t>();
+  out.samples = integer_in(file.at("samples"), 0, kMostNumber, "samples");
   check(file.at("states").size() == profile::kStates, "states");
   for (const Json& row : file.at("times_ns")) {
     profile::RankTimes times;

@@ -9,21 +9,23 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/json_integer.h"
+
 namespace mpc::tools {
 namespace {
 
-// No real trace has more tracks, or lasts longer; sums of smaller numbers do not overflow.
+// No real trace has more tracks, or lasts longer.
 constexpr int kMostTracks = 1 << 20;
 constexpr double kLatestUs = 1e15;
-constexpr int64_t kMostNumber = int64_t{1} << 53;
 
 }  // namespace
 
 int64_t number_in(const Json& args, const char* name, int64_t fallback) {
   const auto found = args.find(name);
-  if (found == args.end() || !found->is_number_integer()) return fallback;
-  const auto number = found->get<int64_t>();
-  return number >= -kMostNumber && number <= kMostNumber ? number : fallback;
+  if (found == args.end()) return fallback;
+  const auto number = integer_of(*found);
+  return number && *number >= -kMostNumber && *number <= kMostNumber ? *number
+                                                                     : fallback;
 }
 
 int track_in(const Json& object, const char* name) {

@@ -22,6 +22,8 @@ using Json = nlohmann::json;
 inline constexpr int kCores = 1, kRanks = 2;
 inline constexpr int kTracksPerRank =
     2;  // a rank's main execution, its progress thread
+// Sums of smaller numbers do not overflow.
+inline constexpr int64_t kMostNumber = int64_t{1} << 53;
 
 inline constexpr bool is_of_cores(int pid) noexcept { return pid % 2 == kCores; }
 inline constexpr int process_of(int pid) noexcept { return (pid - 1) / 2; }

@@ -5,6 +5,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "base/json_integer.h"
 #include "nbc/schedule/schedule.h"
 #include "tools/mpcinfo/trace_json.h"
 
@@ -190,12 +191,12 @@ void Reader::messages(const Json& other) {
   const auto found = other.find("messages");
   if (found == other.end()) return;
   for (const Json& row : *found) {
-    const MessageCount count{row.at(0).get<int>(), row.at(1).get<int>(),
-                             row.at(2).get<int64_t>(), row.at(3).get<int64_t>()};
-    const bool is_right = count.to >= 0 && count.to < data_.ranks && count.from >= -1 &&
-                          count.from < data_.ranks;
-    if (!is_right) throw std::out_of_range("messages");
-    data_.messages.push_back(count);
+    const int last = data_.ranks - 1;
+    data_.messages.push_back(
+        {static_cast<int>(integer_in(row.at(0), 0, last, "a rank")),
+         static_cast<int>(integer_in(row.at(1), -1, last, "a rank")),
+         integer_in(row.at(2), 0, kMostNumber, "a number"),
+         integer_in(row.at(3), 0, kMostNumber, "a number")});
   }
 }
 

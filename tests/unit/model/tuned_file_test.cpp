@@ -62,6 +62,21 @@ TEST(TunedFile, RefusesAnotherVersionAndLimitsThatAreNotThere) {
   EXPECT_NE(other.error().message.find("another version"), std::string::npos);
 }
 
+TEST(TunedFile, RefusesNumbersThatAreNoIntegersOrTooLarge) {
+  const std::string text = to_json(example());
+  for (const char* field : {"\"cores\": ", "\"bytes\": "})
+    for (const char* number : {"1e24", "1.5", "18446744073709551615", "-1", "true"}) {
+      std::string bad = text;
+      const size_t at = bad.rfind(field) + std::string(field).size();
+      bad.replace(at, bad.find_first_of(",}\n", at) - at, number);
+      const auto tuned = tuned_from_json(bad);
+      ASSERT_FALSE(tuned) << field << number;
+      EXPECT_NE(tuned.error().message.find("must be an integer from"),
+                std::string::npos)
+          << tuned.error().message;
+    }
+}
+
 TEST(TunedFile, IsReadFromItsPlaceAndSaysWhichFileIsDamaged) {
   const auto folder = std::filesystem::temp_directory_path() /
                       ("mpc-tuned-test-" + std::to_string(getpid()));

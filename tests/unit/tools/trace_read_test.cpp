@@ -59,6 +59,18 @@ TEST(TraceRead, RefusesWhatMpcrunDoesNotWrite) {
   EXPECT_FALSE(read_events(kCore, "2147483647").ok());
 }
 
+TEST(TraceRead, RefusesCountsOfMessagesThatAreNoIntegersOrTooLarge) {
+  const auto with_row = [](const std::string& row) {
+    return read_text(R"({"otherData":{"program":"p","ranks":2,"messages":[)" + row +
+                     R"(]},"traceEvents":[]})");
+  };
+  ASSERT_TRUE(with_row("[1,-1,3,4]").ok());
+  for (const char* row :
+       {"[2,0,3,4]", "[0,-2,3,4]", "[4294967296,0,3,4]", "[0,18446744073709551615,3,4]",
+        "[0,1,1e24,4]", "[0,1,3,-4]", "[0,1,3]"})
+    EXPECT_FALSE(with_row(row).ok()) << row;
+}
+
 TEST(TraceRead, LeavesOutNumbersThatNothingCanHave) {
   const auto data = read_events(collective(
       "1", "2", R"({"rank":1e300,"context":9223372036854775807,"tag_base":-1e19})"));
