@@ -62,9 +62,9 @@ namespace {
 // processes agreed to look no longer (runtime/job/leaving.h), of which it makes an end only with the help of the
 // others. So neither it nor what it names is freed. The process is about to end.
 void leave_network() {
-  [[maybe_unused]] static ProcessNet* left = nullptr;  // a leak checker finds it
-  [[maybe_unused]] static std::vector<std::unique_ptr<Endpoint>>* left_endpoints =
-      nullptr;
+  // A leak checker finds them here. Without the attribute the compiler leaves the stores out.
+  [[gnu::used]] static ProcessNet* left = nullptr;
+  [[gnu::used]] static std::vector<std::unique_ptr<Endpoint>>* left_endpoints = nullptr;
   left = g_process_net.release();
   left_endpoints = new std::vector(std::move(g_endpoints));
 }

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/acceptor.h"
 #include "base/clock.h"
 
 namespace mpc::test {
@@ -18,6 +19,8 @@ namespace mpc::test {
 class NoMoreFiles {
  public:
   NoMoreFiles() {
+    // UBSan needs a descriptor where it sees a type for the first time: the warning has been said once.
+    Acceptor("nobody").accept(-1);
     ::getrlimit(RLIMIT_NOFILE, &before_);
     const int free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the lowest number
     ::close(free);

@@ -114,6 +114,8 @@ TEST_F(DoorTest, StrangersKeepNobodyOut) {
 TEST_F(DoorTest, RestsWithoutDescriptors) {
   const auto before = enter(60);  // it reaches the door as ever
   ASSERT_NE(before, nullptr);
+  const int slot = before->slot();
+  EXPECT_EQ(before->slot_of(0), slot);
   const OwnedFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in door{};
   door.sin_family = AF_INET;
@@ -124,7 +126,7 @@ TEST_F(DoorTest, RestsWithoutDescriptors) {
     ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&door), sizeof door),
               0);
     EXPECT_LT(test::cpu_ms_of_a_second(), test::kRestingMs);
-    EXPECT_EQ(before->slot_of(0), before->slot());
+    EXPECT_EQ(before->slot_of(0), slot);
   }
   Challenge challenge;  // it is accepted after all
   EXPECT_TRUE(receive_by(client.get(), challenge.data(), challenge.size(),
