@@ -247,9 +247,9 @@ bool spinning_pays() noexcept;
 // test and find nothing. Caller: any execution that holds no lock. Switches: no.
 void look_outside() noexcept;
 
-// A blocking system call or pthread wait of a rank: while it lasts, the worker's other ranks
-// run on a spare kernel thread. Regions may be nested. Caller: any. Switches: at the end, if the
-// worker was handed over. The scheduler also retakes workers that block without a region.
+// A blocking system call or pthread wait of a rank: while its kernel thread sleeps, the worker's other ranks
+// run on a spare one. Regions may be nested. Caller: any. Switches: at the end, if the
+// worker was handed over. The scheduler also retakes workers that block without a region, but later.
 class BlockingRegion {
  public:
   BlockingRegion() noexcept;

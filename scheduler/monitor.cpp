@@ -176,9 +176,11 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   };
   const bool for_long = (worker.has_ready() && has_lasted(preempt_ms.get())) ||
                         (worker.has_task() && has_lasted(task_tick_ms.get()));
-  const bool blocks = !in_region && !for_long && thread_state(carrier.tid()) != 'R';
-  if (in_region || blocks) hasty_ticks_ = kHastyTicks;
-  if (in_region || for_long || blocks) hand_over(worker);
+  // In a region, too: a transfer from the system's cache computes, in the kernel. Many of them that follow each
+  // other are one region at each tick, and taken away they would only lose their turn and their cache.
+  const bool blocks = !for_long && thread_state(carrier.tid()) != 'R';
+  if (blocks) hasty_ticks_ = kHastyTicks;
+  if (for_long || blocks) hand_over(worker);
 }
 
 void Monitor::hand_over(Worker& worker) noexcept {

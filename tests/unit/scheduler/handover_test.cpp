@@ -52,6 +52,27 @@ TEST_F(HandOver, TheSameInABlockingRegionIsFaster) {
   EXPECT_GE(scheduler_->handover_count(), 1u);
 }
 
+// As a read from the system's cache does: regions that follow each other, in which the kernel copies.
+TEST_F(HandOver, RegionsThatComputeKeepTheirWorker) {
+  start(1);
+  scheduler_->hold();
+  std::atomic<bool> has_ended{false};
+  bool was_in_between = false;
+  spawn(0, [&] {
+    for (const uint64_t end_ns = now_ns() + 60'000'000; now_ns() < end_ns;) {
+      const BlockingRegion region;
+      for (const uint64_t copied_ns = now_ns() + 20'000; now_ns() < copied_ns;) {
+      }
+    }
+    has_ended = true;
+  });
+  spawn(0, [&] { was_in_between = !has_ended; });
+  scheduler_->release();
+  scheduler_->wait_all();
+  EXPECT_FALSE(was_in_between);
+  EXPECT_EQ(scheduler_->handover_count(), 0u);
+}
+
 TEST_F(HandOver, RanksOfOneWorkerShareAMutexAndACondition) {
   start(1);
   std::mutex mutex;
