@@ -88,6 +88,8 @@ class Scheduler {
 
   virtual int worker_count() const = 0;
   virtual int core_of_worker(int worker) const = 0;
+  // A hint: a worker other than the caller's has nothing to do. Caller: any. Cost: a load for each worker.
+  virtual bool has_idle_core() const noexcept = 0;
   virtual void set_quiescence_handler(QuiescenceHandler handler) = 0;
 
   // Calls `visit` for every live Ult and attached kernel thread, each held in its present

@@ -180,6 +180,14 @@ Result<Execution*> SchedulerImpl::spawn(UltSpec spec) {
   return static_cast<Execution*>(ult);
 }
 
+bool SchedulerImpl::has_idle_core() const noexcept {
+  const Worker* const own = Execution::self().worker();
+  return std::any_of(workers_.begin(), workers_.end(), [own](const auto& worker) {
+    return worker.get() != own && !worker->has_ready() &&
+           (worker->is_sleeping() || worker->is_idle.load(std::memory_order_relaxed));
+  });
+}
+
 void SchedulerImpl::hold() {
   const Locked lock(hold_lock_);
   held_ = true;

@@ -49,6 +49,7 @@ class SchedulerImpl final : public Scheduler {
   void wait_all() override;
   int worker_count() const override { return static_cast<int>(workers_.size()); }
   int core_of_worker(int worker) const override { return workers_[worker]->core(); }
+  bool has_idle_core() const noexcept override;
   TaskQueues& tasks() noexcept override { return tasks_; }
   Poller& poller() noexcept override { return poller_; }
   Quiet quiet() override { return quiescence_.quiet(); }

@@ -112,17 +112,21 @@ void Access::run() noexcept {
   if (buffer_.bytes() > 0) outcome_ = move();
 }
 
-bool Access::start(io::RingTransfers::Done done) {
+io::RingTransfers* Access::ring() const {
   if (is_atomic_)
-    return false;  // would wait for the lock of the file, which the kernel does not know
+    return nullptr;  // would wait for the lock of the file, which the kernel does not know
   using io::RingTransfers;
   const io::Target target = share_->target(tuning_);
   if (!RingTransfers::suits(target, *stream_, buffer_, is_write()) ||
-      !RingTransfers::is_preferred(target, *stream_, begin_, is_write()))
-    return false;
-  RingTransfers* const ring = RingTransfers::of(file_->self().job->scheduler());
-  return ring != nullptr &&
-         ring->start(target, *stream_, begin_, buffer_, is_write(), std::move(done));
+      !RingTransfers::is_preferred(target, *stream_, begin_, buffer_.bytes(),
+                                   is_write()))
+    return nullptr;
+  return RingTransfers::of(file_->self().job->scheduler());
+}
+
+bool Access::start(io::RingTransfers& ring, io::RingTransfers::Done done) {
+  return ring.start(share_->target(tuning_), *stream_, begin_, buffer_, is_write(),
+                    std::move(done));
 }
 
 void Access::convert() {

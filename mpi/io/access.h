@@ -4,7 +4,7 @@
 // Role:      checks what the generated entry point cannot know; converts to and from the file's
 //            data representation; moves the data; yields status and error.
 // Users:     mpi/io.
-// Threads:   run() any thread, also one without a rank; the rest the rank.
+// Threads:   run() and start() any thread, also one without a rank; the rest the rank.
 // See also:  runtime/io/transfer.h, mpi/io/datarep.h.
 
 #include <memory>
@@ -40,9 +40,10 @@ class Access {
   void make_empty() noexcept;
   // Moves the data; afterwards the access is over. Switches: sometimes.
   void run() noexcept;
-  // The same, while the rank goes on: the kernel moves the data. False: nothing was started, threads
-  // are to do it. Switches: no.
-  bool start(io::RingTransfers::Done done);
+  // The ring that should move the data while the rank goes on. Null: threads are to do it. Caller: the rank.
+  io::RingTransfers* ring() const;
+  // It does. False: nothing was started, threads are to do it. Caller: any thread. Switches: no.
+  bool start(io::RingTransfers& ring, io::RingTransfers::Done done);
   // Another thread has moved the data.
   void set_outcome(const io::Outcome& outcome) noexcept { outcome_ = outcome; }
 

@@ -59,12 +59,15 @@ struct AccessRoom final : Room, std::enable_shared_from_this<AccessRoom> {
 
   void work_in_background() {
     if (!access->has_windows()) {
-      for (const PendingRef& member : members) move_in_background(member);
+      for (const PendingRef& member : members) move_in_background(member, 0);
       return;
     }
     const Count tasks = std::min<Count>(io::pool_threads(), access->window_count());
     for (Count i = 0; i < tasks; ++i)
-      io::run_soon([room = shared_from_this()] { room->work(); });
+      io::run_soon([room = shared_from_this()] {
+        io::note_thread_access();
+        room->work();
+      });
   }
 };
 

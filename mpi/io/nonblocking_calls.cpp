@@ -4,6 +4,7 @@
 #include "mpi/io/file_position.h"
 #include "mpi/io/pending.h"
 #include "mpi/io/shared_pointer.h"
+#include "runtime/io/pool.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -19,7 +20,7 @@ Request* start(PendingRef pending) {
     access.run();
     pending->complete();
   } else {
-    move_in_background(pending);
+    move_in_background(pending, io::time_to_begin(pending->scheduler()));
   }
   return request_of(std::move(pending));
 }

@@ -36,6 +36,8 @@ struct FileOperation final : Several {
   const msg::Status& outcome() const noexcept override { return outcome_; }
   Err error() override { return blame(pending->access.error(), pending->file()); }
   std::string text() const override { return pending->text(); }
+  void note_wait() noexcept override { pending->note_wait(); }
+  void help() override { pending->help(); }
 
   const PendingRef pending;
 
@@ -64,12 +66,32 @@ bool Pending::is_over() {
   return true;
 }
 
+void Pending::offer() {
+  self_ = shared_from_this();
+  is_offered_.store(true, std::memory_order_release);
+}
+
+PendingRef Pending::take() noexcept {
+  if (!is_offered_.exchange(false, std::memory_order_acquire)) return nullptr;
+  return std::move(self_);
+}
+
+void Pending::help() {
+  const PendingRef own = take();
+  if (own == nullptr) return;
+  access.run();
+  complete();
+}
+
+sched::Scheduler* Pending::scheduler() const noexcept { return rank_.job->scheduler(); }
+
 void Pending::finish() {
   if (std::exchange(is_finished_, true)) return;
   access.convert();
 }
 
 void Pending::wait() {
+  help();
   if (!is_over())
     msg::wait_until(
         rank_, nullptr, 0,
@@ -93,27 +115,44 @@ Request* request_of(PendingRef pending) {
 
 namespace {
 
-void move_by_threads(const PendingRef& pending) {
-  io::run_soon([pending] {
-    pending->access.run();
-    pending->complete();
-  });
+void move_in_thread(const PendingRef& pending) {
+  io::note_thread_access();
+  pending->access.run();
+  pending->complete();
 }
 
-bool move_by_ring(const PendingRef& pending) {
-  return pending->access.start([pending](const io::Outcome& outcome) {
-    // Some file systems do not support these calls through the ring: the ordinary calls decide.
-    if (outcome.error == EINVAL || outcome.error == EOPNOTSUPP)
-      return move_by_threads(pending);
-    pending->access.set_outcome(outcome);
-    pending->complete();
-  });
+bool move_by_ring(io::RingTransfers* ring, const PendingRef& pending) {
+  return ring != nullptr &&
+         pending->access.start(*ring, [pending](const io::Outcome& outcome) {
+           // Some file systems do not support these calls through the ring: the ordinary calls decide.
+           if (outcome.error == EINVAL || outcome.error == EOPNOTSUPP)
+             return io::run_soon([pending] { move_in_thread(pending); });
+           pending->access.set_outcome(outcome);
+           pending->complete();
+         });
 }
 
 }  // namespace
 
-void move_in_background(const PendingRef& pending) {
-  if (!move_by_ring(pending)) move_by_threads(pending);
+void move_in_background(const PendingRef& pending, uint64_t begin_ns) {
+  io::RingTransfers* const ring = pending->access.ring();
+  const bool is_now = begin_ns == 0 || io::RingTransfers::is_forced();
+  if (is_now && move_by_ring(ring, pending)) return;
+  pending->offer();
+  // Not a reference that would keep what has long been done, and destroy it on a thread of the pool.
+  io::run_soon(
+      [offered = std::weak_ptr<Pending>(pending), scheduler = pending->scheduler(),
+       ring] {
+        const PendingRef known = offered.lock();
+        // A copy that its rank is coming to, on a core that it has for itself.
+        if (known == nullptr || (known->is_waited_for() && ring == nullptr &&
+                                 io::time_to_begin(scheduler) != 0))
+          return;
+        const PendingRef taken = known->take();
+        if (taken == nullptr) return;
+        if (taken->is_waited_for() || !move_by_ring(ring, taken)) move_in_thread(taken);
+      },
+      begin_ns);
 }
 
 }  // namespace mpc::mpi

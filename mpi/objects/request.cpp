@@ -207,6 +207,10 @@ void wait_done(RankState& state, Request& request, const char* call) {
   }
   if (request.kind() == RequestKind::kCollective) close_window(*request.collective);
   if (request.is_done()) return;
+  if (request.kind() == RequestKind::kFile) {
+    request.several->help();
+    if (request.is_done()) return;
+  }
   const RequestReason reason(call, request);
   if (request.is_message()) {
     msg::wait(*state.rank, request.message, reason);

@@ -76,6 +76,9 @@ struct Several {
   static const msg::Status& nothing() noexcept;  // of what succeeds
   virtual Err error() { return kSuccess; }
   virtual bool can_end_by_itself() const { return false; }
+  // The caller waits until it is over, now or soon. help(): what no other thread has begun the caller may do itself.
+  virtual void note_wait() noexcept {}
+  virtual void help() {}
   std::vector<msg::Request*> messages;
   const msg::Request* receive = nullptr;  // one of them, whose status is the request's
 };

@@ -118,6 +118,20 @@ void wait_any_done(RankState& state, const RequestArray& requests, const char* c
       const_cast<RequestArray*>(&requests), reason);
 }
 
+// Accesses to files: while `first` is not over, moves the data of those that no thread has begun, in their order: the
+// system reads ahead.
+void help_with_rest(const RequestArray& requests, int first) {
+  const auto for_each_of_files = [&](auto visit) {
+    for (int i = first; i < requests.count(); ++i)
+      if (requests[i] != nullptr && requests[i]->kind() == RequestKind::kFile)
+        visit(*requests[i]->several);
+  };
+  for_each_of_files([](Several& access) { access.note_wait(); });
+  for_each_of_files([&](Several& access) {
+    if (!requests[first]->is_done()) access.help();
+  });
+}
+
 // Finishes one entry of an array call, with its MPI_ERROR. Counts failures.
 void finish_entry(RankState& state, MPI_Request* handles, const RequestArray& requests,
                   int i, MPI_Status* status, int* failures) {
@@ -203,8 +217,10 @@ Err waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
   // In order: each wait is woken by its own request only; later ones are often done by then. What is
   // done is finished at once, while its lines are in the cache.
   for (int i = 0; i < count; ++i) {
-    if (requests[i] != nullptr && !requests[i]->is_message_done())
+    if (requests[i] != nullptr && !requests[i]->is_message_done()) {
+      if (requests[i]->kind() == RequestKind::kFile) help_with_rest(requests, i);
       wait_done(state, *requests[i], "MPI_Waitall");
+    }
     finish_entry(state, handles, requests, i, at(statuses, i), &failures);
   }
   return in_status(failures);

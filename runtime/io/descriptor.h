@@ -39,8 +39,8 @@ class Descriptor {
   // Excludes other processes that lock [begin, end) as well.
   int lock_range(Count begin, Count end) const noexcept;
   int unlock_range(Count begin, Count end) const noexcept;
-  // False: a read there would have to wait for the device. Without waiting for it. Switches: no.
-  bool is_cached(Count offset) const noexcept;
+  // False: a read of [begin, end) would have to wait for the device. Without waiting for it. Switches: no.
+  bool is_cached(Count begin, Count end) const noexcept;
   int close() noexcept;  // once; returns what a deferred write reports
 
   bool can_read() const noexcept { return can_read_; }

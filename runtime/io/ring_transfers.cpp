@@ -24,8 +24,7 @@ EnumSetting async_setting{
     "io.threads), "
     "uring (the kernel, by io_uring; with a warning if it may not be used), or auto: "
     "io_uring, where it may be used, reads what is not in the system's cache, and "
-    "threads "
-    "do the rest"};
+    "threads do the rest, as far as the rank does not do it itself when it waits (io.grace_us)"};
 
 Counter access_counter{"io.uring_accesses",
                        "Non-blocking accesses to files that io_uring has done"};
@@ -246,10 +245,13 @@ RingTransfers* decide(sched::Scheduler* scheduler) {
 // kernel wakes a thread of its own, and it writes the pieces of a file one after the other. Our
 // threads are up to four times as fast (0045, "Measured").
 bool RingTransfers::is_preferred(const Target& target, const View& view, Count begin,
-                                 bool is_write) noexcept {
+                                 Count bytes, bool is_write) noexcept {
   if (async_setting.get() != kAuto) return async_setting.get() == kUring;
-  return !is_write && !target.file.is_cached(view.offset_of(begin));
+  return !is_write && !target.file.is_cached(view.offset_of(begin),
+                                             view.offset_of(begin + bytes - 1) + 1);
 }
+
+bool RingTransfers::is_forced() noexcept { return async_setting.get() == kUring; }
 
 RingTransfers* RingTransfers::of(sched::Scheduler* scheduler) {
   if (!g_is_decided.load(std::memory_order_acquire)) {

@@ -6,7 +6,7 @@
 //            poll for the process reap: ranks that wait, workers without work, the listener if all
 //            ranks compute.
 // Users:     mpi/io. One for all ranks of a process.
-// Threads:   start() any execution; pieces end in poll(), on any thread.
+// Threads:   start() any; pieces end in poll(), on any thread.
 // See also:  runtime/io/ring.h, runtime/io/transfer.h (accesses for which the caller waits);
 //            scheduler/poll/event_source.h; docs/design/0045-io-uring.md.
 
@@ -38,7 +38,10 @@ class RingTransfers final : public sched::EventSource {
   // Whether an access that begins here is to use the ring, by the same setting. Caller: any. Cost:
   // for a read a system call that does not wait.
   static bool is_preferred(const Target& target, const View& view, Count begin,
-                           bool is_write) noexcept;
+                           Count bytes, bool is_write) noexcept;
+
+  // The setting says that the ring does all that it can.
+  static bool is_forced() noexcept;
 
   static constexpr int kMostPieces = 256;  // at a time, for all accesses
   // `ring` has room for kMostPieces. The creator adds this object to a poller, and keeps it longer.

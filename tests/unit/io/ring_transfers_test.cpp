@@ -268,10 +268,10 @@ TEST_F(RingTest, TakesOnlyWhatItIsGoodFor) {
   EXPECT_FALSE(RingTransfers::suits(device->target({}), whole_, bytes_of(text), false));
 }
 
-// Whether the system's cache has the first page of the file, which it has kept where /tmp is nothing but a cache.
-bool is_resident(int fd) {
-  constexpr size_t kPage = 4096;
-  void* const page = ::mmap(nullptr, kPage, PROT_READ, MAP_SHARED, fd, 0);
+// Whether the system's cache has this page of the file. Where /tmp is nothing but a cache it has all.
+bool is_resident(int fd, off_t number) {
+  constexpr off_t kPage = 4096;
+  void* const page = ::mmap(nullptr, kPage, PROT_READ, MAP_SHARED, fd, number * kPage);
   EXPECT_NE(page, MAP_FAILED);
   unsigned char state = 0;
   EXPECT_EQ(::mincore(page, kPage, &state), 0);
@@ -280,17 +280,25 @@ bool is_resident(int fd) {
 }
 
 TEST_F(RingTest, ReadsWhatTheSystemHasToFetch) {
-  set_contents(letters(10000));
+  constexpr Count kBytes = 1 << 20;
+  constexpr off_t kLastPage = kBytes / 4096 - 1;
+  set_contents(letters(static_cast<size_t>(kBytes)));
+  const int fd = file_->descriptor().number();
   ASSERT_EQ(file_->descriptor().sync(), 0);
   const auto is_preferred = [&](bool is_write) {
-    return RingTransfers::is_preferred(target(), whole_, 50, is_write);
+    return RingTransfers::is_preferred(target(), whole_, 0, kBytes, is_write);
   };
   EXPECT_FALSE(is_preferred(true));
   EXPECT_FALSE(is_preferred(false));
-  ASSERT_EQ(::posix_fadvise(file_->descriptor().number(), 0, 0, POSIX_FADV_DONTNEED),
-            0);
+  ASSERT_EQ(::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
   EXPECT_FALSE(is_preferred(true));
-  EXPECT_EQ(is_preferred(false), !is_resident(file_->descriptor().number()));
+  EXPECT_EQ(is_preferred(false), !is_resident(fd, 0));
+  // The beginning has been read, as when the system reads ahead of the access before.
+  ASSERT_EQ(::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
+  char byte;
+  ASSERT_EQ(::pread(fd, &byte, 1, 0), 1);
+  ASSERT_TRUE(is_resident(fd, 0));
+  EXPECT_EQ(is_preferred(false), !is_resident(fd, kLastPage));
   for (const auto& [setting, expected] :
        {std::pair{"uring", true}, {"threads", false}}) {
     ASSERT_TRUE(Settings::assign(std::string("io.async=") + setting).ok());
