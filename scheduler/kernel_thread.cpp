@@ -1,6 +1,7 @@
 #include "scheduler/kernel_thread.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -53,7 +54,13 @@ Holder::~Holder() {
   if (thread == nullptr) return;
   delist(*thread);
   Execution::forget_current();
-  delete thread;
+  // In a program without mpcrun the main thread's is its rank's, which other threads may still unpark while the
+  // process ends: the one that buries jobs with which it was connected.
+  [[gnu::used]] static KernelThread* kept = nullptr;  // for leak checkers
+  if (::gettid() == ::getpid())
+    kept = thread;
+  else
+    delete thread;
   thread = nullptr;
 }
 
