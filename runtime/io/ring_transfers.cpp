@@ -24,7 +24,8 @@ EnumSetting async_setting{
     "io.threads), "
     "uring (the kernel, by io_uring; with a warning if it may not be used), or auto: "
     "io_uring, where it may be used, reads what is not in the system's cache, and "
-    "threads do the rest, as far as the rank does not do it itself when it waits (io.grace_us)"};
+    "threads do the rest, as far as the rank does not do it itself when it waits "
+    "(io.grace_us)"};
 
 Counter access_counter{"io.uring_accesses",
                        "Non-blocking accesses to files that io_uring has done"};
