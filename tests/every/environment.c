@@ -86,7 +86,11 @@ static void control(void) {
 }
 
 int main(int argc, char** argv) {
-  every_begin(&argc, &argv);
+  every_lists = argc > 1 && strcmp(argv[1], "--list") == 0;
+  RIGHT(MPI_Init(&argc, &argv));
+  MPI_Comm_rank(MPI_COMM_WORLD, &every_rank);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   about();
   resources();
   memory();
