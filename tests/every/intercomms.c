@@ -1,4 +1,4 @@
-/* Every function on communicators of two groups: the even ranks and the odd ones of four. */
+/* Every function on communicators of two groups: here even and odd ranks of four. */
 #include "every.h"
 
 static MPI_Comm half, inter;
