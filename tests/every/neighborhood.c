@@ -55,7 +55,7 @@ static int* clear(int* data) {
           N(MPI_Neighbor_##name##_init)(__VA_ARGS__, MPI_INFO_NULL, NULL)); \
   } while (0)
 
-/* The two elements that each neighbour sends to all; `single`: the first one sent only one. */
+/* The two elements that each neighbour sends to all. */
 static int gathered(const int* got, int single) {
   for (int i = 0; i < 2 * MAX_NEIGHBORS; ++i) {
     int there = value(from[i / 2], 0, i % 2);
