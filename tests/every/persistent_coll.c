@@ -33,6 +33,7 @@
           MPI_Barrier_init(MPI_COMM_WORLD, (MPI_Info)MPI_COMM_WORLD, &request)); \
   } while (0)
 #include "collective_calls.h"
+#include "collective_ignored.h"
 
 /* Requests of one communicator are started together, with an info object. */
 static void several_at_once(void) {
@@ -58,6 +59,7 @@ static void several_at_once(void) {
 int main(int argc, char** argv) {
   every_begin(&argc, &argv);
   every_collective();
+  every_ignored_argument();
   several_at_once();
   return every_end();
 }
