@@ -1,4 +1,4 @@
-/* Every function that converts handles and statuses, and on the ABI: any number of ranks. */
+/* Every function that converts handles or statuses, and those on the ABI. */
 #include "every.h"
 
 static int class_of(int code) {
@@ -8,7 +8,7 @@ static int class_of(int code) {
 }
 
 /* `mine` and `null` keep their values on the way and back. What is no handle of the
-   kind, and what is no number of one, gives what `use`, a call with `h`, does not take. */
+   kind, or no number of one, gives what `use`, a call with `h`, does not take. */
 #define CONVERT(Handle, to, from, mine, null, other, error, use) \
   do {                                                           \
     const int number = to(mine), none = to(null);                \
