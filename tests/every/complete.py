@@ -24,7 +24,7 @@ def called_by(mpcrun, program):
     names = collections.defaultdict(set)
     for line in out.stdout.splitlines():
         kind, _, name = line.partition(" ")
-        if kind in ("RIGHT", "WRONG", "NO_WRONG"):
+        if kind in ("RIGHT", "WRONG", "NO_RIGHT", "NO_WRONG"):
             names[kind].add(name)
     return names
 
@@ -37,14 +37,15 @@ def main():
     for program in programs:
         for kind, called in called_by(mpcrun, program).items():
             names[kind] |= called
-    missing = {"right": wanted - names["RIGHT"], "wrong": wanted - names["WRONG"] - names["NO_WRONG"],
+    missing = {"right": wanted - names["RIGHT"] - names["NO_RIGHT"],
+               "wrong": wanted - names["WRONG"] - names["NO_WRONG"],
                "list, or no function of MPI": (names["RIGHT"] | names["WRONG"]) - wanted - set(ELSEWHERE)}
     for kind, these in missing.items():
         if these:
             print(f"not {kind} ({len(these)}): {' '.join(sorted(these))}")
-    both = names["NO_WRONG"] & names["WRONG"]
+    both = names["NO_WRONG"] & names["WRONG"] | names["NO_RIGHT"] & names["RIGHT"]
     if both:
-        print(f"wrong although it is said that this cannot be: {' '.join(sorted(both))}")
+        print(f"called although it is said that this cannot be: {' '.join(sorted(both))}")
     return 1 if any(missing.values()) or both else 0
 
 

@@ -50,6 +50,13 @@ static inline void every_expect(int line, const char* text, int code, int wanted
   every_fault(line, text, what);
 }
 
+static inline void every_expect_code(int line, const char* text, int code, int wanted) {
+  char what[80];
+  if (code == wanted) return;
+  snprintf(what, sizeof what, "code %d in place of %d", code, wanted);
+  every_fault(line, text, what);
+}
+
 /* A call that must succeed; one that must fail with this class, and do nothing else. Only for functions that
    return an error code. Arguments that have not been prepared by RIGHT calls are prepared by CHECKed ones. */
 #define RIGHT(...)                                                              \
@@ -68,6 +75,18 @@ static inline void every_expect(int line, const char* text, int code, int wanted
     every_note("RIGHT", EVERY_TEXT(__VA_ARGS__));                                        \
     if (!(__VA_ARGS__)) every_fault(__LINE__, EVERY_TEXT(__VA_ARGS__), "is not true");   \
   } while (0)
+/* A wrong call of such a function: what it returns instead. */
+#define WRONG_VALUE(...)                                                                 \
+  do {                                                                                   \
+    every_note("WRONG", EVERY_TEXT(__VA_ARGS__));                                        \
+    if (!(__VA_ARGS__)) every_fault(__LINE__, EVERY_TEXT(__VA_ARGS__), "is not true");   \
+  } while (0)
+/* As WRONG, for functions of the tool interface, whose codes are their own classes. */
+#define WRONG_CODE(wanted, ...)                                                          \
+  do {                                                                                   \
+    every_note("WRONG", EVERY_TEXT(__VA_ARGS__));                                        \
+    every_expect_code(__LINE__, EVERY_TEXT(__VA_ARGS__), (__VA_ARGS__), wanted);         \
+  } while (0)
 /* What calls have done. */
 #define CHECK(condition)                                                        \
   do {                                                                          \
@@ -75,6 +94,9 @@ static inline void every_expect(int line, const char* text, int code, int wanted
   } while (0)
 /* This function cannot be called wrongly, because ... */
 #define NO_WRONG(function, reason) every_note("NO_WRONG", EVERY_TEXT(function))
+
+/* This function cannot succeed here, because ... */
+#define NO_RIGHT(function, reason) every_note("NO_RIGHT", EVERY_TEXT(function))
 
 /* Errors return; what has no object of its own is MPI_COMM_SELF's. */
 static inline void every_begin(int* argc, char*** argv) {
