@@ -55,6 +55,9 @@ Err bad_buffer(const void* address, Count count) {
                   address == nullptr ? "a null pointer"
                                      : "MPI_IN_PLACE, which is not for this argument"));
 }
+Err in_place_between_groups() {
+  return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not for intercommunicators");
+}
 Err aliased(const void* address) {
   if (allows_aliasing.get()) return kSuccess;
   return fail(

@@ -46,6 +46,7 @@ namespace check {
 [[gnu::cold]] Err aliased(const void* address);
 [[gnu::cold]] Err near_buffers(const void* send, const void* recv, Count n,
                                const dt::Datatype& type);
+[[gnu::cold]] Err in_place_between_groups();
 [[gnu::cold]] Err not_committed();
 [[gnu::cold]] Err bad_type_at(Err error, Count index);
 
@@ -197,11 +198,41 @@ inline Err buffer(const void* address, Count n, const dt::Datatype* type) {
 inline Err buffer(const void* address, Count n, const dt::Datatype& type) {
   return buffer(address, n, &type);
 }
+// `n` blocks of data in one buffer, with a count each; as buffer().
+template <class Int>
+[[gnu::cold]] Err blocks_of_nothing(const void* address, const Int* counts, Count n) {
+  for (Count i = 0; i < n; ++i)
+    if (counts[i] != 0) return bad_buffer(address, counts[i]);
+  return kSuccess;
+}
+template <class Int>
+inline Err blocks(const void* address, const Int* counts, Count n,
+                  const dt::Datatype* type) {
+  if (reinterpret_cast<uintptr_t>(address) > 1 || type == nullptr) [[likely]]
+    return kSuccess;
+  return address == MPI_IN_PLACE || type->is_predefined()
+             ? blocks_of_nothing(address, counts, n)
+             : kSuccess;
+}
+template <class Int>
+inline Err blocks(const void* address, const Int* counts, Count n,
+                  const MPI_Datatype* types) {
+  if (reinterpret_cast<uintptr_t>(address) > 1) [[likely]]
+    return kSuccess;
+  for (Count i = 0; i < n; ++i)
+    if (counts[i] != 0 && (address == MPI_IN_PLACE || is_predefined(types[i])))
+      return bad_buffer(address, counts[i]);
+  return kSuccess;
+}
 template <class T>
 inline Err load(const T* value, const char* name, Count* out) {
   if (value == nullptr) return bad_null(name);
   *out = *value;
   return kSuccess;
+}
+// In place means: what a member would send to itself, which there is none of between two groups.
+inline Err in_one_group(const Comm& comm, const void* send) {
+  return send == MPI_IN_PLACE && comm.is_inter() ? in_place_between_groups() : kSuccess;
 }
 // --- buffers of collectives, which must not overlap (MPI-4.1 section 6.1) --------------------
 // Only certain overlaps are found: elements without gaps, or at the same address.
@@ -214,6 +245,18 @@ inline Err reduction_buffers(const void* send, const void* recv, Count n,
       [[likely]]
     return kSuccess;
   return near_buffers(send, recv, n, *type);
+}
+// The first rank gets no prefix; what it gives is in `recv` if in place.
+inline Err exscan_buffers(const Comm& comm, const void* send, const void* recv, Count n,
+                          const dt::Datatype* type) {
+  return comm.rank() == 0 && send != MPI_IN_PLACE
+             ? buffer(send, n, type)
+             : reduction_buffers(send, recv, n, type);
+}
+inline Err reduce_scatter_buffers(const void* send, const void* recv, Count own_n,
+                                  const dt::Datatype* type) {
+  if (Err error = buffer(recv, own_n, type)) return error;
+  return reduction_buffers(send, recv, own_n, type);
 }
 template <class Int>
 inline Count own_count(const Comm& comm, const Int* counts) noexcept {

@@ -30,6 +30,22 @@ Err check_room(Count position, Count size, Count needed, const char* what) {
                                             needed, size - position));
 }
 
+// `elements`: the user's data, of which the others are packed. A null pointer there is MPI_BOTTOM, where a predefined
+// type would mean address 0.
+Err check_buffers(const void* elements, Count count, const dt::Datatype& type,
+                  const void* packed) {
+  const bool has_elements = (elements != nullptr && elements != MPI_IN_PLACE) ||
+                            (elements == nullptr && !type.is_predefined());
+  if (count == 0 || type.size() == 0 || (has_elements && packed != nullptr))
+    return kSuccess;
+  return fail(MPI_ERR_BUFFER,
+              fmt::format("the buffer of {} is {}",
+                          has_elements ? "the packed data" : "the elements",
+                          elements == MPI_IN_PLACE
+                              ? "MPI_IN_PLACE, which is not for this argument"
+                              : "a null pointer"));
+}
+
 Err check_external32(const char* datarep) {
   if (std::strcmp(datarep, "external32") == 0) return kSuccess;
   return fail(MPI_ERR_ARG,
@@ -53,6 +69,7 @@ Err pack(const void* in, Count count, const dt::Datatype& type, void* out,
   Count bytes = 0;
   MPC_MPI_TRY(packed_bytes(type, count, &bytes));
   MPC_MPI_TRY(check_room(*position, out_size, bytes, "the packed data"));
+  MPC_MPI_TRY(check_buffers(in, count, type, out));
   dt::pack(in, type, count, 0, static_cast<char*>(out) + *position,
            static_cast<size_t>(bytes));
   *position += bytes;
@@ -64,6 +81,7 @@ Err unpack(const void* in, Count in_size, Count* position, void* out, Count coun
   Count bytes = 0;
   MPC_MPI_TRY(packed_bytes(type, count, &bytes));
   MPC_MPI_TRY(check_room(*position, in_size, bytes, "unpacking"));
+  MPC_MPI_TRY(check_buffers(out, count, type, in));
   dt::unpack(out, type, count, 0, static_cast<const char*>(in) + *position,
              static_cast<size_t>(bytes));
   *position += bytes;
@@ -84,6 +102,7 @@ Err pack_external(const char* datarep, const void* in, Count count,
                   Count* position) {
   MPC_MPI_TRY(check_external32(datarep));
   MPC_MPI_TRY(check_room(*position, out_size, 0, "the packed data"));
+  MPC_MPI_TRY(check_buffers(in, count, type, out));
   const Result<size_t> bytes =
       dt::external32_pack(in, type, count, static_cast<char*>(out) + *position,
                           static_cast<size_t>(out_size - *position));
@@ -96,6 +115,7 @@ Err unpack_external(const char* datarep, const void* in, Count in_size, Count* p
                     void* out, Count count, const dt::Datatype& type) {
   MPC_MPI_TRY(check_external32(datarep));
   MPC_MPI_TRY(check_room(*position, in_size, 0, "unpacking"));
+  MPC_MPI_TRY(check_buffers(out, count, type, in));
   const Result<size_t> bytes =
       dt::external32_unpack(out, type, count, static_cast<const char*>(in) + *position,
                             static_cast<size_t>(in_size - *position));

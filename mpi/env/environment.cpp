@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -173,6 +175,32 @@ Err get_processor_name(char* name, int* length) {
   return kSuccess;
 }
 
+namespace {
+
+// What MPI_Alloc_mem has given, of all ranks: another address must not reach the heap, which would end the job.
+class Given {
+ public:
+  void add(void* memory) {
+    const std::lock_guard inside(mutex_);
+    known_.insert(memory);
+  }
+  bool take(void* memory) {
+    const std::lock_guard inside(mutex_);
+    return known_.erase(memory) != 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<void*> known_;
+};
+// Never destroyed: a rank may end after main().
+Given& given() {
+  static auto* const all = new Given;
+  return *all;
+}
+
+}  // namespace
+
 Err alloc_mem(Count size, Info*, void* base) {
   if (size < 0) return fail(MPI_ERR_ARG, fmt::format("size {} is negative", size));
   // A cache line's alignment serves every datatype and keeps ranks' buffers apart.
@@ -182,11 +210,16 @@ Err alloc_mem(Count size, Info*, void* base) {
                      : std::aligned_alloc(64, bytes == 0 ? 64 : bytes);
   if (memory == nullptr)
     return fail(MPI_ERR_NO_MEM, fmt::format("no memory for {} bytes", size));
+  given().add(memory);
   *static_cast<void**>(base) = memory;
   return kSuccess;
 }
 
 Err free_mem(void* base) {
+  if (base == nullptr) return kSuccess;
+  if (!given().take(base))
+    return fail(MPI_ERR_BASE,
+                fmt::format("{} is not from MPI_Alloc_mem, or was freed before", base));
   std::free(base);
   return kSuccess;
 }
@@ -195,7 +228,9 @@ Err pcontrol(int) { return kSuccess; }
 
 Err get_hw_resource_info(MPI_Info* hw_info) {
   InfoHints hints;
-  hints.set("mpi_shared_memory", "true");
+  // The names that MPI_Comm_split_type knows. An idle core takes a rank over, so none is bound to its core.
+  hints.set("hwloc://Machine", "true");
+  hints.set("hwloc://Core", "false");
   *hw_info = create_info(std::move(hints))->handle();
   return kSuccess;
 }

@@ -35,7 +35,8 @@ static_assert(sizeof(MPI_F08_status) == sizeof(MPI_Status));
 
 namespace {
 Err convert(const void* from, void* to) {
-  if (from == nullptr || to == nullptr)
+  if (from == nullptr || to == nullptr || from == MPI_F_STATUS_IGNORE ||
+      to == MPI_F_STATUS_IGNORE)  // the address of MPI_F08_STATUS_IGNORE as well
     return fail(MPI_ERR_ARG, "a status to be ignored cannot be converted");
   std::memcpy(to, from, sizeof(MPI_Status));
   return kSuccess;

@@ -47,7 +47,13 @@ const Datatype* permanent(int combiner, int first, int second, uint32_t code) {
   return type;
 }
 
+bool is_digits(int value) { return value >= 0 || value == kAny; }
+
+// One of both may be left out (MPI-4.1 section 19.1.9).
 const RealKind* real_kind(int precision, int range) {
+  if ((precision == kAny && range == kAny) || !is_digits(precision) ||
+      !is_digits(range))
+    return nullptr;
   for (const RealKind& kind : kReals)
     if ((precision == kAny || precision <= kind.precision) &&
         (range == kAny || range <= kind.range))
@@ -70,6 +76,7 @@ const Datatype* f90_complex(int precision, int range) {
 }
 
 const Datatype* f90_integer(int range) {
+  if (range < 0) return nullptr;
   for (const IntegerKind& kind : kIntegers)
     if (range <= kind.range)
       return permanent(abi::kCombinerF90Integer, range, 0, kind.code);

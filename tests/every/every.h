@@ -46,7 +46,8 @@ static inline void every_expect(int line, const char* text, int code, int wanted
   if (code != MPI_SUCCESS) MPI_Error_class(code, &class_of_code);
   if (class_of_code == wanted) return;
   MPI_Error_string(code, words, &length);
-  snprintf(what, sizeof what, "class %d in place of %d: %s", class_of_code, wanted, words);
+  snprintf(what, sizeof what, "class %d in place of %d: %s", class_of_code, wanted,
+           words);
   every_fault(line, text, what);
 }
 
@@ -59,38 +60,38 @@ static inline void every_expect_code(int line, const char* text, int code, int w
 
 /* A call that must succeed; one that must fail with this class, and do nothing else. Only for functions that
    return an error code. Arguments that have not been prepared by RIGHT calls are prepared by CHECKed ones. */
-#define RIGHT(...)                                                              \
-  do {                                                                          \
-    every_note("RIGHT", EVERY_TEXT(__VA_ARGS__));                               \
+#define RIGHT(...)                                                               \
+  do {                                                                           \
+    every_note("RIGHT", EVERY_TEXT(__VA_ARGS__));                                \
     every_expect(__LINE__, EVERY_TEXT(__VA_ARGS__), (__VA_ARGS__), MPI_SUCCESS); \
   } while (0)
-#define WRONG(class_of_error, ...)                                                 \
-  do {                                                                             \
-    every_note("WRONG", EVERY_TEXT(__VA_ARGS__));                                  \
+#define WRONG(class_of_error, ...)                                                  \
+  do {                                                                              \
+    every_note("WRONG", EVERY_TEXT(__VA_ARGS__));                                   \
     every_expect(__LINE__, EVERY_TEXT(__VA_ARGS__), (__VA_ARGS__), class_of_error); \
   } while (0)
 /* A function that returns a value: the call begins the condition, as in VALUE(MPI_Wtime() >= 0). */
-#define VALUE(...)                                                                       \
-  do {                                                                                   \
-    every_note("RIGHT", EVERY_TEXT(__VA_ARGS__));                                        \
-    if (!(__VA_ARGS__)) every_fault(__LINE__, EVERY_TEXT(__VA_ARGS__), "is not true");   \
+#define VALUE(...)                                                                     \
+  do {                                                                                 \
+    every_note("RIGHT", EVERY_TEXT(__VA_ARGS__));                                      \
+    if (!(__VA_ARGS__)) every_fault(__LINE__, EVERY_TEXT(__VA_ARGS__), "is not true"); \
   } while (0)
 /* A wrong call of such a function: what it returns instead. */
-#define WRONG_VALUE(...)                                                                 \
-  do {                                                                                   \
-    every_note("WRONG", EVERY_TEXT(__VA_ARGS__));                                        \
-    if (!(__VA_ARGS__)) every_fault(__LINE__, EVERY_TEXT(__VA_ARGS__), "is not true");   \
+#define WRONG_VALUE(...)                                                               \
+  do {                                                                                 \
+    every_note("WRONG", EVERY_TEXT(__VA_ARGS__));                                      \
+    if (!(__VA_ARGS__)) every_fault(__LINE__, EVERY_TEXT(__VA_ARGS__), "is not true"); \
   } while (0)
 /* As WRONG, for functions of the tool interface, whose codes are their own classes. */
-#define WRONG_CODE(wanted, ...)                                                          \
-  do {                                                                                   \
-    every_note("WRONG", EVERY_TEXT(__VA_ARGS__));                                        \
-    every_expect_code(__LINE__, EVERY_TEXT(__VA_ARGS__), (__VA_ARGS__), wanted);         \
+#define WRONG_CODE(wanted, ...)                                                  \
+  do {                                                                           \
+    every_note("WRONG", EVERY_TEXT(__VA_ARGS__));                                \
+    every_expect_code(__LINE__, EVERY_TEXT(__VA_ARGS__), (__VA_ARGS__), wanted); \
   } while (0)
 /* What calls have done. */
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) every_fault(__LINE__, #condition, "is not true");          \
+#define CHECK(condition)                                                \
+  do {                                                                  \
+    if (!(condition)) every_fault(__LINE__, #condition, "is not true"); \
   } while (0)
 /* This function cannot be called wrongly, because ... */
 #define NO_WRONG(function, reason) every_note("NO_WRONG", EVERY_TEXT(function))

@@ -29,7 +29,8 @@ static void keys_and_values(MPI_Info info) {
   length = sizeof text;
   RIGHT(MPI_Info_get_string(info, "colour", &length, text, &flag));
   CHECK(flag && length == 5 && strcmp(text, "blue") == 0);
-  WRONG(MPI_ERR_INFO, MPI_Info_get_string(MPI_INFO_NULL, "colour", &length, text, &flag));
+  WRONG(MPI_ERR_INFO,
+        MPI_Info_get_string(MPI_INFO_NULL, "colour", &length, text, &flag));
 
   RIGHT(MPI_Info_delete(info, "colour"));
   WRONG(MPI_ERR_INFO_NOKEY, MPI_Info_delete(info, "colour"));

@@ -14,6 +14,7 @@ class EntryWriter:
         self.api, self.f, self.name, self.large = api, function, name, large
         self.lines = []
         self.room = "impl"  # where the body is
+        self.is_in_body = False
         self.open_guard = None
         self.owner = next(
             (p for p in function.params if p.kind.get("error_object")), None)
@@ -68,6 +69,8 @@ class EntryWriter:
     def on_error(self, error):
         """The statement that returns an error."""
         errors = self.f.record.get("errors", "object")
+        if errors == "none" and self.name.startswith("MPI_T_") and not self.is_in_body:
+            return "return MPI_T_ERR_INVALID;"  # an argument
         if errors == "none":
             return f"return {error}.code;"
         if errors == "file" and not (self.owner_known and self.owner.kind["handle"] == "MPI_File"):
@@ -111,6 +114,18 @@ class EntryWriter:
         name, other = param.attrs["pair"]
         more = {f"arg_{key}": value for key, value in self.values(self.f.param(other)).items()}
         self.check(self.fill(self.api.pairs[name], param, arg=other, **more))
+
+    def check_whole(self, param):
+        """The checks of a collective's buffer that needs other parameters."""
+        values = self.values(param)
+        if "blocks" in param.attrs:
+            counts, types = (self.f.param(name) for name in param.attrs["blocks"])
+            guard = self.condition(counts) if counts.when else None
+            kind = types.name if "len" in types.attrs else types.object_name
+            length = self.values(counts)["len"]
+            self.check(f"check::blocks({param.name}, {counts.name}, {length}, {kind})", guard)
+        if "apart" in param.attrs:
+            self.check(f"check::in_one_group({values['comm']}, {param.name})")
 
     def pass_param(self, param):
         kind = param.kind
@@ -191,6 +206,8 @@ class EntryWriter:
         for param in params:
             self.check_param(param, "late_check")
         for param in params:
+            self.check_whole(param)
+        for param in params:
             self.check_pair(param)
         self.call()
 
@@ -199,7 +216,9 @@ class EntryWriter:
         args = [self.pass_param(p) for p in f.params if not p.is_varargs]
         if f.binding:
             args.insert(0, "dt::Binding::kLarge" if self.large else "dt::Binding::kClassic")
+        self.is_in_body = True
         self.check(f"{self.room}::{f.body}({', '.join(args)})")
+        self.is_in_body = False
         for param in f.params:
             if "after" in param.kind:
                 self.emit(self.fill(param.kind["after"], param))

@@ -15,7 +15,7 @@ FUNCTION_KEYS = {
     "binding", "errors", "value_on_error", "doc", "params", "describe", "direct", "direct_start", "checked",
 }
 PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "pair", "doc", "f77", "f77_len", "f08",
-              "section"}
+              "section", "blocks", "apart"}
 
 
 class ListError(Exception):
