@@ -75,13 +75,13 @@ static void small_objects(MPI_Comm comm) {
 }
 
 static void large_objects(MPI_Comm comm) {
-  int data = 0, n, flag;
+  int data = 0, given = 0, n, flag;
   MPI_Request request, sent;
   MPI_Message message;
   MPI_File file;
   MPI_Win win;
   MPI_Recv_init(&data, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
-  MPI_Isend(&data, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &sent);
+  MPI_Isend(&given, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &sent);
   MPI_Mprobe(0, 1, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE);
   MPI_File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
   MPI_Win_create(&data, sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);

@@ -151,6 +151,13 @@ libraries)
   done
   gcc main.c -I"$build/compat/include" -L"$build/compat/lib" -lmpi -Wl,-rpath,"$build/lib" -o plain &&
     runs --ranks-per-process 1 ./plain || fail "-lmpi without a wrapper"
+  # mpirun starts whatever it is given, as those of others; mpcrun, and options for ranks that share a process, say
+  # what to write.
+  runs ./plain || fail "a process for each rank by itself"
+  for command in "$build/bin/mpcrun -n 3" "mpirun -n 3 -p 1" "mpirun -n 3 --counters"; do
+    $command ./plain >out 2>err && fail "$command: not refused"
+    has "$(cat err)" "--ranks-per-process 1"
+  done
   ;;
 cmake)
   cmake_project

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "runtime/job/program_probe.h"
 #include "runtime/wireup/record.h"
@@ -81,6 +82,14 @@ void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app) {
   ::unsetenv(wireup::kHostedVariable);
 }
 
+// The launchers of others start whatever they are given: so does mpcrun under their names, if no option says how many
+// processes there are, or needs a process of ours.
+bool is_left_to_us(const Parsed& parsed, const HostWish& wish) {
+  const std::string_view name = program_invocation_short_name;
+  return (name == "mpirun" || name == "mpiexec") && wish.processes == 0 &&
+         wish.processes_per_host == 0 && foreign_option(parsed) == nullptr;
+}
+
 bool has_label(const job::JobSpec& spec) {
   const auto& settings = spec.settings;
   return std::find(settings.begin(), settings.end(), "job.label=1") != settings.end();
@@ -114,9 +123,9 @@ std::string fault_of_ranks_per_process(const std::string& text) {
 
 Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command) {
   const std::string& text = parsed.ranks_per_process;
-  if (text.empty()) return {};
+  if (text.empty() && !is_left_to_us(parsed, wish)) return {};
   const auto& apps = command.spec.apps;
-  const bool is_auto = text == "auto";
+  const bool is_auto = text.empty() || text == "auto";
   if (!is_auto) wish.ranks_per_process = std::atoi(text.c_str());
   if (is_auto && !std::all_of(apps.begin(), apps.end(), [](const job::AppSpec& app) {
         return mpc_can_be_copied(app);

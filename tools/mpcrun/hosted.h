@@ -16,7 +16,7 @@ namespace mpc::tools {
 // sentence.
 std::string fault_of_ranks_per_process(const std::string& text);
 // Enters the value into `wish`; auto: a process for each rank if one of the programs cannot be
-// copied.
+// copied. So it is without a value where mpcrun is called as mpirun or mpiexec.
 // Errors: kArg: an option that such ranks cannot have.
 Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command);
 // Applies --on-fail, once the plan is made. Errors: kArg: not possible in such a job.

@@ -69,10 +69,8 @@ class EntryWriter:
     def on_error(self, error):
         """The statement that returns an error."""
         errors = self.f.record.get("errors", "object")
-        if errors == "none" and self.name.startswith("MPI_T_") and not self.is_in_body:
-            return "return MPI_T_ERR_INVALID;"  # an argument
-        if errors == "none":
-            return f"return {error}.code;"
+        if errors == "tool":  # no error handler, and codes of its own
+            return f"return {error}.code;" if self.is_in_body else "return MPI_T_ERR_INVALID;"
         if errors == "file" and not (self.owner_known and self.owner.kind["handle"] == "MPI_File"):
             return f"return mpi_call.fail({error}, static_cast<File*>(nullptr));"
         if self.owner and self.owner_known:
