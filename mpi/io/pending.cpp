@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "base/mutex.h"
 #include "mpi/objects/blame.h"
 #include "mpi/objects/rank_state.h"
 #include "runtime/io/pool.h"
@@ -62,7 +63,7 @@ void Pending::complete() noexcept {
 
 bool Pending::is_over() {
   if (!is_over_.load(std::memory_order_acquire)) return false;
-  const std::lock_guard inside(mutex_);
+  const PatientGuard inside(mutex_);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutex.h"
 #include "mpi/objects/process.h"
 #include "runtime/job/job.h"
 #include "runtime/job/losses.h"
@@ -88,7 +89,7 @@ void merge_and_conclude(Room& room) {
 void finish(Room& room) {
   // A rank that polls may see the end before it is notified. It must not end itself, as after
   // MPI_Finalize, while the last member still notifies it.
-  const std::lock_guard inside(room.mutex);
+  const PatientGuard inside(room.mutex);
   if (room.is_over.load(std::memory_order_relaxed)) return;  // under the mutex
   if (!room.is_broken) merge_and_conclude(room);
   room.is_over.store(true, std::memory_order_release);
@@ -156,7 +157,8 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
   std::shared_ptr<Room> room;
   bool is_last = false;
   {
-    std::unique_lock table(shard.mutex);
+    lock_patiently(shard.mutex);
+    std::unique_lock table(shard.mutex, std::adopt_lock);
     // Either the loss was marked before this check, or break_meetings() finds the room.
     if (members.processes != nullptr && has_lost(*members.processes)) [[unlikely]]
       return broken_room(process, make);
@@ -171,7 +173,7 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
                                        members.processes->processes().end());
     }
     room = entry->second.room;
-    const std::lock_guard inside(room->mutex);
+    const PatientGuard inside(room->mutex);
     const bool is_first = room->arrived == 0;
     is_last = ++room->arrived == room->expected;
     if (is_last) shard.rooms.erase(entry);
