@@ -4,7 +4,7 @@
 // Role:      a user-level thread runs on a parked pthread's control block and stack, so a
 //            sanitizer takes it for an ordinary thread; only "this happens before that" between
 //            accesses to the worker's own data must be said. Empty in other builds.
-// Users:     scheduler, runtime.
+// Users:     scheduler, runtime, mpi/objects.
 // Threads:   any.
 // See also:  docs/scheduler.md, section "Sanitizers".
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/datatype/cursor.h"
+#include "scheduler/annotate.h"
 
 namespace mpc::mpi {
 namespace {
@@ -50,8 +51,9 @@ std::vector<Block> blocks_of(const BufferUse& use, uintptr_t begin, uintptr_t en
   return out;
 }
 
-// Any fixed mixing will do; it need not withstand an attacker.
-uint64_t mix(uint64_t sum, const char* at, size_t bytes) noexcept {
+// Any fixed mixing will do; it need not withstand an attacker. The program may be about to change the bytes, or have another
+// operation do so: that is the fault that is looked for.
+MPC_UNSEEN_BY_TSAN uint64_t mix(uint64_t sum, const char* at, size_t bytes) noexcept {
   constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
   size_t i = 0;
   for (; i + 8 <= bytes; i += 8) {

@@ -74,15 +74,13 @@ void remove_senders(job::Rank& self, ContextId context) noexcept {
 
 bool Outside::may_come_from_outside(const Mailbox& mine, ContextId context,
                                     int source) {
-  const int* world_ranks = nullptr;
-  {
-    const Locked locked(lock_);
-    if (const auto found = senders_.find(context); found != senders_.end())
-      world_ranks = found->second;
-  }
-  if (world_ranks == nullptr) return false;
+  // Under the lock: the receive may have been filled since it was posted, and the rank may free its communicator
+  // while a thread that polls is still here.
+  const Locked locked(lock_);
+  const auto found = senders_.find(context);
+  if (found == senders_.end() || found->second == nullptr) return false;
   return source == kAnySource ||
-         process_of(world_ranks[source]) != process_of(mine.world_rank);
+         process_of(found->second[source]) != process_of(mine.world_rank);
 }
 
 // ---- demand ---------------------------------------------------------------------------------
