@@ -56,7 +56,7 @@ Holder::~Holder() {
   Execution::forget_current();
   // In a program without mpcrun the main thread's is its rank's, which other threads may still unpark while the
   // process ends: the one that buries jobs with which it was connected.
-  [[gnu::used]] static KernelThread* kept = nullptr;  // for leak checkers
+  [[gnu::used, maybe_unused]] static KernelThread* kept = nullptr;  // for leak checkers
   if (::gettid() == ::getpid())
     kept = thread;
   else

@@ -63,8 +63,10 @@ namespace {
 // others. So neither it nor what it names is freed. The process is about to end.
 void leave_network() {
   // A leak checker finds them here. Without the attribute the compiler leaves the stores out.
-  [[gnu::used]] static ProcessNet* left = nullptr;
-  [[gnu::used]] static std::vector<std::unique_ptr<Endpoint>>* left_endpoints = nullptr;
+  [[gnu::used, maybe_unused]] static ProcessNet* left = nullptr;
+  [[gnu::used,
+    maybe_unused]] static std::vector<std::unique_ptr<Endpoint>>* left_endpoints =
+      nullptr;
   left = g_process_net.release();
   left_endpoints = new std::vector(std::move(g_endpoints));
 }
