@@ -196,7 +196,8 @@ static void spawn_in_vain(void) {
   expect_error("there-is-no-such-program", NULL, NULL);
   expect_error("/etc/passwd", NULL, NULL);
 #ifndef NO_PROCESSES
-  expect_error("/bin/true", NULL, NULL); /* a process for each rank, which never calls MPI_Init */
+  expect_error("/bin/true", NULL,
+               NULL); /* a process for each rank, which never calls MPI_Init */
 #endif
   expect_error(own_path, "wdir", "/there-is-no-such-folder");
   expect_error(own_path, "soft", "3:9");
