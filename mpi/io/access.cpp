@@ -112,6 +112,8 @@ void Access::run() noexcept {
   if (buffer_.bytes() > 0) outcome_ = move();
 }
 
+bool Access::ends_by_itself() const { return share_->target(tuning_).file.is_plain(); }
+
 io::RingTransfers* Access::ring() const {
   if (is_atomic_)
     return nullptr;  // would wait for the lock of the file, which the kernel does not know

@@ -40,6 +40,8 @@ class Access {
   void make_empty() noexcept;
   // Moves the data; afterwards the access is over. Switches: sometimes.
   void run() noexcept;
+  // False: a pipe or the like, where an access may have to wait for another rank.
+  bool ends_by_itself() const;
   // The ring that should move the data while the rank goes on. Null: threads are to do it. Caller: the rank.
   io::RingTransfers* ring() const;
   // It does. False: nothing was started, threads are to do it. Caller: any thread. Switches: no.

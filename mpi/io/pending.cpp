@@ -78,6 +78,8 @@ PendingRef Pending::take() noexcept {
 }
 
 void Pending::help() {
+  if (!access.ends_by_itself())
+    return;  // the rank must be able to do what others wait for
   const PendingRef own = take();
   if (own == nullptr) return;
   access.run();
@@ -137,6 +139,7 @@ bool move_by_ring(io::RingTransfers* ring, const PendingRef& pending) {
 
 void move_in_background(const PendingRef& pending, uint64_t begin_ns) {
   io::RingTransfers* const ring = pending->access.ring();
+  if (!pending->access.ends_by_itself()) begin_ns = 0;
   const bool is_now = begin_ns == 0 || io::RingTransfers::is_forced();
   if (is_now && move_by_ring(ring, pending)) return;
   pending->offer();
@@ -146,8 +149,9 @@ void move_in_background(const PendingRef& pending, uint64_t begin_ns) {
        ring] {
         const PendingRef known = offered.lock();
         // A copy that its rank is coming to, on a core that it has for itself.
-        if (known == nullptr || (known->is_waited_for() && ring == nullptr &&
-                                 io::time_to_begin(scheduler) != 0))
+        if (known == nullptr ||
+            (known->is_waited_for() && ring == nullptr &&
+             known->access.ends_by_itself() && io::time_to_begin(scheduler) != 0))
           return;
         const PendingRef taken = known->take();
         if (taken == nullptr) return;
