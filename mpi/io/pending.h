@@ -36,8 +36,8 @@ class Pending : public std::enable_shared_from_this<Pending> {
   std::shared_ptr<Pending> take() noexcept;
   // Moves the data, if no other thread has begun to. Caller: the rank. Switches: sometimes.
   void help();
-  // The rank waits for it, now or soon, and moves what is left then. Threads help, which read one part after the other, as the system expects;
-  // the kernel's threads behind io_uring begin all parts at once.
+  // The rank waits for it, now or soon, and moves what is left then. Threads help, not io_uring: they read one part
+  // after the other, as the system expects; the kernel's own threads begin all parts at once.
   void note_wait() noexcept { is_waited_for_.store(true, std::memory_order_relaxed); }
   bool is_waited_for() const noexcept {
     return is_waited_for_.load(std::memory_order_relaxed);

@@ -3,7 +3,8 @@
  * Role:      each of MPI's functions is called with right and with wrong arguments by some program here;
  *            complete.py compares what the programs have called with the list of mpi/api.
  * Users:     tests/every/NAME.c
- * Threads:   the main thread of a rank. */
+ * Threads:   the main thread of a rank.
+ * See also:  MPI-4.1 section 9.4 (classes of errors); docs/how-to-add.md. */
 #ifndef EVERY_H
 #define EVERY_H
 
