@@ -246,10 +246,10 @@ inline Err reduction_buffers(const void* send, const void* recv, Count n,
     return kSuccess;
   return near_buffers(send, recv, n, *type);
 }
-// The first rank gets no prefix; what it gives is in `recv` if in place.
+// The first rank gets no prefix, so it may have no buffer for one.
 inline Err exscan_buffers(const Comm& comm, const void* send, const void* recv, Count n,
                           const dt::Datatype* type) {
-  return comm.rank() == 0 && send != MPI_IN_PLACE
+  return comm.rank() == 0 && recv == nullptr && send != MPI_IN_PLACE
              ? buffer(send, n, type)
              : reduction_buffers(send, recv, n, type);
 }

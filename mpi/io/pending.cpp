@@ -146,12 +146,12 @@ void move_in_background(const PendingRef& pending, uint64_t begin_ns) {
   // Not a reference that would keep what has long been done, and destroy it on a thread of the pool.
   io::run_soon(
       [offered = std::weak_ptr<Pending>(pending), scheduler = pending->scheduler(),
-       ring] {
+       ring, has_grace = begin_ns != 0] {
         const PendingRef known = offered.lock();
-        // A copy that its rank is coming to, on a core that it has for itself.
-        if (known == nullptr ||
-            (known->is_waited_for() && ring == nullptr &&
-             known->access.ends_by_itself() && io::time_to_begin(scheduler) != 0))
+        // A copy that its rank is coming to, on a core that it has for itself. Without a grace the rank may have
+        // looked before the offer (a collective access is offered by its last member), and look no more.
+        if (known == nullptr || (has_grace && known->is_waited_for() &&
+                                 ring == nullptr && io::time_to_begin(scheduler) != 0))
           return;
         const PendingRef taken = known->take();
         if (taken == nullptr) return;
