@@ -198,6 +198,27 @@ static void no_room(MPI_File file, int* data) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Half of the members wait before the last one has come, which goes on and keeps the cores busy. */
+static void late_members(MPI_File file, int* data, int* back) {
+  const int n = 20000, is_late = rank % 2; /* too long to be put together */
+  for (int round = 0; round < 10; ++round) {
+    MPI_Request request;
+    for (int i = 0; i < n; ++i) data[i] = rank * n + i + round;
+    CHECK(MPI_File_write_at_all(file, (MPI_Offset)rank * n * 4, data, n, MPI_INT,
+                                MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    const double begin = MPI_Wtime();
+    while (is_late && MPI_Wtime() < begin + 0.001) {
+    }
+    CHECK(MPI_File_iread_at_all(file, (MPI_Offset)rank * n * 4, back, n, MPI_INT,
+                                &request) == MPI_SUCCESS);
+    while (is_late && MPI_Wtime() < begin + 0.004) {
+    }
+    MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+    CHECK(memcmp(data, back, sizeof(int) * (size_t)n) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void check_who(const char* who) {
   if (who == NULL) return;
   CHECK((count(uring) > 0) == (strcmp(who, "uring") == 0));
@@ -221,6 +242,9 @@ int main(int argc, char** argv) {
   many(file, data, back);
   views(file, data, back);
   while_all_compute(file, name, data, back);
+  CHECK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) ==
+        MPI_SUCCESS);
+  late_members(file, data, back);
   no_room(file, data);
   check_who(argc > 1 ? argv[1] : NULL);
   MPI_Barrier(MPI_COMM_WORLD); /* all have counted */
