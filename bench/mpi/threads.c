@@ -22,7 +22,7 @@ enum kind { LATENCY, RATE };
 struct member {
   pthread_t thread;
   int number;
-  double seconds;
+  double begin_s, end_s;
 };
 
 static int rank, threads;
@@ -66,13 +66,14 @@ static void stream(int tag) {
 static void* run(void* argument) {
   struct member* self = argument;
   pthread_barrier_wait(&begin);
-  double start = bench_now_s();
+  self->begin_s = bench_now_s();
   (kind == LATENCY ? pingpong : stream)(self->number);
-  self->seconds = bench_now_s() - start;
+  self->end_s = bench_now_s();
   return NULL;
 }
 
-/* Seconds of the slowest thread of rank 0 (RATE), or the mean of all (LATENCY). */
+/* Seconds until the last thread of rank 0 has ended (RATE), or the mean of all (LATENCY), since the first
+ * one began: where there are more threads than cores some begin when others have ended. */
 static double batch(long iterations, void* context) {
   (void)context;
   rounds = iterations;
@@ -83,14 +84,15 @@ static double batch(long iterations, void* context) {
     if (pthread_create(&members[t].thread, NULL, run, &members[t]))
       MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  double slowest = 0, sum = 0;
+  double first = 0, last = 0, sum = 0;
   for (int t = 0; t < threads; ++t) {
     pthread_join(members[t].thread, NULL);
-    sum += members[t].seconds;
-    if (members[t].seconds > slowest) slowest = members[t].seconds;
+    sum += members[t].end_s;
+    if (t == 0 || members[t].begin_s < first) first = members[t].begin_s;
+    if (t == 0 || members[t].end_s > last) last = members[t].end_s;
   }
   pthread_barrier_destroy(&begin);
-  double result = kind == LATENCY ? sum / threads : slowest;
+  double result = (kind == LATENCY ? sum / threads : last) - first;
   MPI_Bcast(&result, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return result;
 }
