@@ -227,6 +227,7 @@ class SpinBudget {
   void end() noexcept;
   void look_outside(Poller& poller, uint64_t now) noexcept;
   void stop_looking() noexcept;
+  bool let_threads_run(uint64_t now) noexcept;
   bool give_up() noexcept {
     if ((count_ & kIsLooking) != 0) [[unlikely]]
       stop_looking();

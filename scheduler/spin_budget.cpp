@@ -1,5 +1,6 @@
 // SpinBudget: polling before park(), for a rank that waits.
 #include <immintrin.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -132,6 +133,17 @@ bool can_steal(Worker& worker, uint64_t now_ns, uint64_t left_ns) noexcept {
 
 }  // namespace
 
+// Threads of ranks may outnumber the cores: whoever sends what this one waits for may be a thread that waits for
+// this core. Where those wait, too, each is back soon, and none has to sleep and be
+// woken; their time does not count. False: one computes, and a thread that sleeps is back sooner
+// than one that has given way. Caller: a kernel thread that is no worker.
+bool SpinBudget::let_threads_run(uint64_t now) noexcept {
+  sched_yield();
+  const uint64_t away = now_ns() - now;
+  end_ns_ += away;
+  return away < spin_budget_ns();
+}
+
 bool SpinBudget::once() noexcept {
   Worker* worker = Execution::self().worker();
   if (worker != nullptr && must_run(*worker)) return give_up();
@@ -153,10 +165,12 @@ bool SpinBudget::once() noexcept {
       if (worker != nullptr) worker->note_spun();
       return give_up();
     }
-    if (Poller* poller = worker != nullptr ? worker->poller() : poller_of_threads())
-        [[unlikely]]
+    Poller* const poller = worker != nullptr ? worker->poller() : poller_of_threads();
+    if (poller != nullptr) [[unlikely]]
       look_outside(*poller, now);
-    if (worker != nullptr && can_steal(*worker, now, end_ns_ - now)) return give_up();
+    if (worker != nullptr ? can_steal(*worker, now, end_ns_ - now)
+                          : poller == nullptr && !let_threads_run(now))
+      return give_up();
   }
   _mm_pause();
   return true;

@@ -139,8 +139,12 @@ struct alignas(64) Mailbox {
   bool poll() noexcept;
   // From now on senders also match (until start_polling). Caller: any execution of the owner.
   void delegate() noexcept;
-  // From now on the owner polls. Caller: the owner's main execution.
+  // From now on the owner polls, unless one of its executions is parked. Caller: an
+  // execution of the owner that may_poll(), and is not in park_until().
   void start_polling() noexcept;
+  bool is_any_parked(std::memory_order order) const noexcept {
+    return parked_others.load(order) != 0 || is_parking.load(order);
+  }
   // A receive has found its message in the unexpected queue. A rank to which that happens again and
   // again does not wait: senders may leave their messages in the ring. This costs neither side a
   // lock that the other one wants, nor a block. Caller: the owner's main execution.

@@ -349,12 +349,13 @@ void Mailbox::delegate() noexcept {
 
 void Mailbox::start_polling() noexcept {
   if (!may_be_delegated.load(std::memory_order_relaxed)) return;
+  if (is_any_parked(std::memory_order_relaxed)) return;  // a hint, spares the rest
   may_be_delegated.store(false, std::memory_order_relaxed);
-  // An execution that parks adds itself to parked_others and then reads the flag; we clear
-  // the flag and then read parked_others (both seq_cst): one of the two sees the other,
-  // and the mailbox is delegated again.
+  // An execution that parks says so and then reads the flag; we clear the flag and then read
+  // whether any is parked (both seq_cst): one of the two sees the other, and the mailbox is
+  // delegated again.
   tail.fetch_and(~kDelegated, std::memory_order_seq_cst);
-  if (parked_others.load(std::memory_order_seq_cst) != 0) delegate();
+  if (is_any_parked(std::memory_order_seq_cst)) delegate();
 }
 
 }  // namespace mpc::msg

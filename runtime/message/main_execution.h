@@ -1,8 +1,8 @@
 #pragma once
-// Main execution: the one execution of a rank that polls its ring.
+// Main execution: which executions of a rank poll its ring, so that senders leave messages there.
 //
-// Role:      the main one polls for long, as senders may then leave the matching to it; the others
-//            are woken by the thread that matches.
+// Role:      the rank's main one; and a thread that the rank has made, while no other execution waits
+//            asleep. An execution that sleeps is woken by the thread that matches.
 // Users:     runtime/message.
 // Threads:   any.
 // See also:  runtime/message/mailbox.h (start_polling, delegate).
@@ -12,9 +12,14 @@
 
 namespace mpc::msg {
 
-// Is `me` the rank's main execution, the only one that polls the ring for long?
 inline bool is_main(const Mailbox& mine, const sched::Execution& me) noexcept {
   return mine.owner.load(std::memory_order_relaxed)->execution == &me;
+}
+
+// May `me` poll the ring for long? Not a user-level thread beside the main one, as a rank's progress thread:
+// the main one is elsewhere at most for a moment.
+inline bool may_poll(const Mailbox& mine, const sched::Execution& me) noexcept {
+  return is_main(mine, me) || !me.is_ult();
 }
 
 }  // namespace mpc::msg

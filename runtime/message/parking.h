@@ -22,10 +22,11 @@ class Parking {
   Parking(Mailbox& mine, Waiter& waiter) noexcept : mine_(mine), waiter_(waiter) {
     is_main_ = is_main(mine, *waiter.execution);
     if (is_main_) {
-      mine.is_parking.store(true, std::memory_order_relaxed);  // see call_parked()
+      // seq_cst: either another execution's start_polling() sees us, or delegate() below sees the
+      // cleared flag. See call_parked(), too.
+      mine.is_parking.store(true, std::memory_order_seq_cst);
     } else {
-      // seq_cst: either start_polling() sees us, or delegate() below sees the cleared flag;
-      // acquire: see notify().
+      // seq_cst: as above; acquire: see notify().
       mine.parked_others.fetch_add(1, std::memory_order_seq_cst);
       mine.others_lock.lock();
       waiter.next = mine.others.load(std::memory_order_relaxed);

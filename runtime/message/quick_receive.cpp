@@ -106,6 +106,14 @@ bool receive_locked(Mailbox& mine, const RecvArgs& args, bool is_patient,
   return true;
 }
 
+// Without other processes.
+bool is_patient_alone(const Mailbox& mine) noexcept {
+  const sched::Execution& me = sched::Execution::self();
+  if (is_main(mine, me)) return sched::spinning_pays();
+  return may_poll(mine, me) && !g_has_outside && sched::may_spin() &&
+         !mine.is_any_parked(std::memory_order_relaxed);
+}
+
 // With other processes: waits only for a message of the rank's
 // own process. No thread polls the network meanwhile.
 [[gnu::cold]] bool is_patient_within(Mailbox& mine, const RecvArgs& args) noexcept {
@@ -120,7 +128,7 @@ bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept
       mine.attention.load(std::memory_order_relaxed)) {
     return false;
   }
-  bool is_patient = is_main(mine, sched::Execution::self()) && sched::spinning_pays();
+  bool is_patient = is_patient_alone(mine);
   if (!is_patient && g_has_outside) [[unlikely]]
     is_patient = is_patient_within(mine, args);
   if (is_patient) {

@@ -4,7 +4,7 @@
 // Role:      holds the mailbox's lock while it looks, so that between the arrival of a message
 //            and the user's buffer there is one copy and no queue, operation or exchange.
 // Users:     runtime/message/receive.cpp, before anything is posted.
-// Threads:   any execution of the rank; only the main one waits.
+// Threads:   any execution of the rank; only one that may_poll() waits.
 // See also:  docs/design/0003-mailbox.md, section "Quick receive".
 
 #include "runtime/message/mailbox.h"

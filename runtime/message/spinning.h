@@ -31,22 +31,22 @@ template <class Policy>
 class Spinning {
  public:
   explicit Spinning(Mailbox& mine) noexcept
-      : mine_(mine), is_main_(is_main(mine, sched::Execution::self())) {
-    if (is_main_) mine.spinning.store(true, std::memory_order_relaxed);  // a hint
+      : mine_(mine), may_poll_(may_poll(mine, sched::Execution::self())) {
+    if (may_poll_) mine.spinning.store(true, std::memory_order_relaxed);  // a hint
   }
   ~Spinning() {
-    if (is_main_) mine_.spinning.store(false, std::memory_order_relaxed);
+    if (may_poll_) mine_.spinning.store(false, std::memory_order_relaxed);
   }
   Spinning(const Spinning&) = delete;
   Spinning& operator=(const Spinning&) = delete;
   // It pays to poll the ring.
   void go_on() noexcept {
-    if (is_main_) mine_.start_polling();
+    if (may_poll_) mine_.start_polling();
   }
 
  private:
   Mailbox& mine_;
-  const bool is_main_;
+  const bool may_poll_;
 };
 
 // Does both in any case.
