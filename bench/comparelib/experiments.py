@@ -99,12 +99,28 @@ def compile_one(compiler, source, target, libraries=()):
 def measure(context, commands):
     """One Sample out of one or several jobs."""
     watch, sample = machine.Watch(), machine.Sample()
+    before = line_us(context)
     for line in commands:
         output, _, error = machine.run(line, context.job_limit_s)
-        sample.figures.update(machine.figures(output))
+        found = machine.figures(output)
+        sample.figures.update(found)
         sample.error = sample.error or error
+        after = line_us(context)
+        if before and after:
+            sample.lines_us.update({key: [before, after] for key in found})
+        before = after
     sample.foreign, sample.steal = watch.done()
     return sample
+
+
+def line_us(context):
+    """How long does a line take between the two cores just now? None: not known."""
+    program = context.build / "floor"
+    if CORES != 2 or not program.exists():
+        return None     # of more cores, those of the ranks are not known
+    output, _, _ = machine.run([str(program), "--sizes="], context.job_limit_s)
+    figure = machine.figures(output).get(("pingpong", 8))
+    return figure and figure[0]
 
 
 # ---- the experiments: each returns a Sample for one MPI, or None when it makes no sense ----
@@ -137,7 +153,8 @@ def bandwidth(context, mpi):
     streaming = ["--mca", "btl_vader_single_copy_mechanism", "none"] \
         if mpi.name == "openmpi" else []
     return measure(context, [
-        command(context, mpi, "bandwidth", 2, [f"--sizes={small}", f"--both={both}"]),
+        command(context, mpi, "bandwidth", 2, [f"--sizes={small}"]),
+        command(context, mpi, "bandwidth", 2, ["--sizes=", f"--both={both}"]),
         command(context, mpi, "bandwidth", 2, [f"--sizes={large}"], extra=streaming)])
 
 
@@ -154,9 +171,22 @@ def collectives(context, mpi):
     return measure(context, commands)
 
 
+# Short jobs, so that few of them see the cores moved: see machine.tell_apart().
+SMALL = ("scan_8B,exscan_8B,allgather_8B,allgatherv_8B", "alltoallv_8B,reduce_scatter_8B,reduce_scatter_block_8B",
+         "neighbor_allgather_8B,neighbor_alltoall_8B,bcast_8B_from_0,bcast_8B_root_changes",
+         "reduce_8B_root_changes,gather_8B_root_changes,scatter_8B_root_changes",
+         "bcast_512B_root_changes,reduce_512B_root_changes,gather_512B_root_changes,scatter_512B_root_changes",
+         "iallreduce_8B_and_wait,ibcast_8B_and_wait,ibarrier_and_wait,ialltoall_8B_and_wait",
+         "comm_split_and_free,sendrecv_8B,exchange_8B")
+
+
 def small(context, mpi):
     ranks = [2] if context.quick or mpi.name == "mpich" else [2, 4]
-    return measure(context, [command(context, mpi, "small", n) for n in ranks])
+    return measure(context, small_commands(context, mpi, ranks))
+
+
+def small_commands(context, mpi, ranks):
+    return [command(context, mpi, "small", n, [f"--which={which}"]) for n in ranks for which in SMALL]
 
 
 def one_rank_per_core(context):
@@ -181,7 +211,7 @@ def percore(context, mpi):
     commands = []
     for n in one_rank_per_core(context):
         commands += [command(context, mpi, "collectives", n, ["--which=barrier,allreduce,alltoall,bcast"]),
-                     command(context, mpi, "small", n),
+                     *small_commands(context, mpi, [n]),
                      command(context, mpi, "bandwidth", n, ["--pairs=8,64,1k"]),
                      command(context, mpi, "wavefront", n, ["--rounds=5"])]
     return measure(context, commands)
@@ -331,9 +361,13 @@ def arrays(context, mpi):
     return measure(context, [command(context, mpi, "arrays", 2, [f"--sizes={sizes}"])])
 
 
+LAYOUTS = ("face,halo", "random_8B,random_64B", "irregular,regular,half,quarter", "box,columns,to_columns",
+           "from_face,to_face")
+
+
 def layouts(context, mpi):
-    which = ["--which=face,halo,random_64B,columns"] if context.quick else []
-    return measure(context, [command(context, mpi, "layouts", 2, which)])
+    parts = ["face,halo,random_64B,columns"] if context.quick else LAYOUTS
+    return measure(context, [command(context, mpi, "layouts", 2, [f"--which={which}"]) for which in parts])
 
 
 def idle(context, mpi):

@@ -17,6 +17,7 @@ from pathlib import Path
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 FOREIGN_LIMIT = 0.10    # of one core: more than this and a sample is not quiet
 STEAL_LIMIT = 0.03
+APART = 1.6             # cores are elsewhere if a line takes so many times as long between them
 LAUNCHERS = re.compile(r"^(mpirun|mpiexec|orterun|orted|hydra|prte)")
 
 
@@ -26,10 +27,50 @@ class Sample:
     foreign: float = 0.0        # cores that other programs used
     steal: float = 0.0          # cores that the hypervisor took
     error: str = ""
+    # (name, parameter) -> times of a line between the cores, before and after that figure's job; may lack it
+    lines_us: dict = field(default_factory=dict)
+    apart: set = field(default_factory=set)     # figures that are not compared; see tell_apart()
 
     @property
     def quiet(self):
         return self.foreign <= FOREIGN_LIMIT and self.steal <= STEAL_LIMIT
+
+    def is_alike(self, key):
+        return key not in self.apart and not self.has_moved(key)
+
+    def has_moved(self, key):
+        lines = self.lines_us.get(key)
+        return bool(lines) and max(lines) > APART * min(lines)
+
+    def line_us(self, key):
+        return sum(self.lines_us[key]) / len(self.lines_us[key])
+
+
+def tell_apart(taken):
+    """A hypervisor may move virtual cores, so that a line between them takes five times as long in one minute as
+    in the next. Each figure of {mpi: [Sample]} is compared at one distance only: near or far, of which every MPI
+    has more. In the other samples it is marked."""
+    samples = [sample for items in taken.values() for sample in items]
+    for key in {key for sample in samples for key in sample.lines_us}:
+        tell_figure_apart(taken, key)
+
+
+def tell_figure_apart(taken, key):
+    steady = {mpi: [s for s in items if key in s.lines_us and not s.has_moved(key)]
+              for mpi, items in taken.items()}
+    steady = {mpi: items for mpi, items in steady.items() if items}
+    samples = [sample for items in steady.values() for sample in items]
+    times = [sample.line_us(key) for sample in samples]
+    for sample in samples:
+        sample.apart.discard(key)
+    if not times or max(times) <= APART * min(times):
+        return
+    border = (max(times) * min(times)) ** 0.5
+    near = [sum(sample.line_us(key) < border for sample in items) for items in steady.values()]
+    far = [len(items) - count for items, count in zip(steady.values(), near)]
+    for sample in samples:
+        if (sample.line_us(key) < border) != (min(near) >= min(far)):
+            sample.apart.add(key)
 
 
 class Watch:

@@ -41,8 +41,9 @@ def summarise(samples):
     figures = {}
     for key in {key for sample in samples for key in sample.figures}:
         having = [s for s in samples if key in s.figures]
-        quiet = [s for s in having if s.quiet]
-        used = quiet if len(quiet) >= QUIET_SAMPLES else having
+        alike = [s for s in having if s.is_alike(key)] or having
+        quiet = [s for s in alike if s.quiet]
+        used = quiet if len(quiet) >= QUIET_SAMPLES else alike
         values = sorted(s.figures[key][0] for s in used)
         middle = statistics.median(values)
         spread = 0.0
@@ -261,13 +262,14 @@ def write_csv(path, samples):
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["experiment", "mpi", "repeat", "name", "parameter", "value", "unit",
-                         "foreign_cores", "steal_cores", "quiet"])
+                         "foreign_cores", "steal_cores", "quiet", "line_us_before", "line_us_after", "counts"])
         for (experiment, mpi), items in samples.items():
             for repeat, sample in enumerate(items, 1):
                 for (name, parameter), (value, unit) in sorted(sample.figures.items()):
                     writer.writerow([experiment, mpi, repeat, name, parameter, value, unit,
                                      f"{sample.foreign:.3f}", f"{sample.steal:.3f}",
-                                     int(sample.quiet)])
+                                     int(sample.quiet), *sample.lines_us.get((name, parameter), ("", "")),
+                                     int(sample.is_alike((name, parameter)))])
 
 
 PLOTS = {   # experiment -> [(file, title, x label, y label, {curve: (mpi, figure)})]

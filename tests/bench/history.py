@@ -250,6 +250,40 @@ build_revision "$1" "$2"
         self.assertFalse((folder / "build/out/prefix").exists())
 
 
+class Distance(unittest.TestCase):
+    """Cores that a hypervisor moves: only samples of one distance are compared."""
+
+    def sample(self, value, *lines_us):
+        return self.machine.Sample(figures={("latency", 8): (value, "us")},
+                                   lines_us={("latency", 8): list(lines_us)} if lines_us else {})
+
+    def setUp(self):
+        program = load("compare")
+        self.machine, self.report = program.machine, program.report
+
+    def values(self, taken):
+        self.machine.tell_apart(taken)
+        return {mpi: self.report.summarise(samples)[("latency", 8)] for mpi, samples in taken.items()}
+
+    def test_samples_of_the_distance_that_all_have_are_compared(self):
+        taken = {"ours": [self.sample(0.1, 0.05, 0.05)] * 3 + [self.sample(0.4, 0.25, 0.26) for _ in range(4)],
+                 "peer": [self.sample(0.2, 0.05, 0.05) for _ in range(6)] + [self.sample(0.5, 0.25, 0.25)]}
+        found = self.values(taken)
+        self.assertEqual((found["ours"].value, found["ours"].quiet), (0.1, 3))
+        self.assertEqual((found["peer"].value, found["peer"].quiet), (0.2, 6))
+
+    def test_a_job_during_which_the_cores_were_moved_does_not_count(self):
+        taken = {"ours": [self.sample(0.1, 0.05, 0.06) for _ in range(3)] + [self.sample(0.3, 0.05, 0.25)] * 9}
+        found = self.values(taken)["ours"]
+        self.assertEqual((found.value, found.quiet), (0.1, 3))
+
+    def test_small_differences_and_unknown_distances_do_not_matter(self):
+        taken = {"ours": [self.sample(0.1, 0.05, 0.06), self.sample(0.1, 0.07, 0.07), self.sample(0.1)],
+                 "peer": [self.sample(0.2)] * 3}
+        found = self.values(taken)
+        self.assertEqual((found["ours"].quiet, found["peer"].quiet), (3, 3))
+
+
 class CommandLine(unittest.TestCase):
     def refused(self, *words):
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60,
