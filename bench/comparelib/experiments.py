@@ -130,6 +130,10 @@ def floor(context):
     return measure(context, [[str(context.build / "floor"), f"--sizes={sizes}"]])
 
 
+def ring(context):
+    return measure(context, [[str(context.build / "floor"), "--ring=1"]])
+
+
 def latency(context, mpi):
     sizes = "8,1k,64k,1M" if context.quick else "8,64,1k,8k,64k,1M,4M"
     big = "64k,1M" if context.quick else "8k,64k,1M,4M"
@@ -409,10 +413,10 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "latency": ("one-way time, 2 ranks on 2 cores", latency, floor),
     "samecore": ("one-way time, 2 ranks on one core", samecore, None),
     "layouts": ("messages whose data have gaps, one-way time, 2 ranks on 2 cores", layouts, None),
-    "bandwidth": ("streaming, 2 ranks on 2 cores", bandwidth, None),
-    "collectives": ("collectives, all ranks on the machine's cores", collectives, None),
+    "bandwidth": ("streaming, 2 ranks on 2 cores", bandwidth, ring),
+    "collectives": ("collectives, all ranks on the machine's cores", collectives, lines),
     "small": ("small collectives: prefixes, vectors, neighbours, changing roots, start and wait",
-              small, None),
+              small, lines),
     "percore": ("one rank per core: small collectives, pairs, pipelines", percore, lines),
     "threads": ("threads of a rank with those of another (MPI_THREAD_MULTIPLE), 8 bytes", threads, None),
     "many": ("1,024 ranks on the machine's cores", many, None),

@@ -1,9 +1,11 @@
 /* The limits of the machine: two threads pinned to two cores, without any MPI.
  *
- *   ./floor --cores=0,1 --sizes=64k,1M
+ *   ./floor --cores=0,1 --sizes=64k,1M [--ring=1]
  *
  * pingpong   one way of a ping-pong over two cache lines, one per direction (what a message
  *            of a few bytes cannot beat).
+ * ring       messages of 8 bytes a second through a ring of cells, four to a line, of which the sender claims
+ *            each by one atomic operation: what a rate of messages cannot beat (--ring=1: this only).
  * copy       one memcpy, by the receiver, of a buffer in the sender's hands, in a ping-pong with
  *            separate warm buffers: the buffer use of `latency --buffers=separate`.
  * copy_bounce  the same when each side receives into the buffer that it sends from, so that
@@ -95,6 +97,59 @@ static void measure_pingpong(void) {
   bench_print("pingpong", 8, 1e6 * bench_median(values, 15), "us");
 }
 
+/* A message: its number and 8 bytes. */
+enum { CELLS = 256, RING_MESSAGES = 400000 };
+static _Alignas(128) struct cell {
+  atomic_long number;
+  double data;
+} cells[CELLS];
+static _Alignas(128) atomic_long claimed;
+static _Alignas(128) atomic_long taken;
+static _Alignas(128) double sum;
+
+static void* take(void* unused) {
+  (void)unused;
+  double all = 0;
+  for (long i = 0; i < RING_MESSAGES; ++i) {
+    struct cell* cell = &cells[i % CELLS];
+    wait_for(&cell->number, i + 1);
+    all += cell->data;
+    /* Seldom, so that the line stays here. */
+    if (i % (CELLS / 4) == 0) atomic_store_explicit(&taken, i, memory_order_release);
+  }
+  sum = all;
+  return NULL;
+}
+
+static double ring(void) {
+  for (int i = 0; i < CELLS; ++i) atomic_store(&cells[i].number, 0);
+  atomic_store(&claimed, 0);
+  atomic_store(&taken, 0);
+  pthread_t thread = start_on(cores[1], take);
+  double start = bench_now_s();
+  long seen = 0;
+  for (long i = 0; i < RING_MESSAGES; ++i) {
+    while (i - seen >= CELLS) {
+      seen = atomic_load_explicit(&taken, memory_order_acquire);
+      if (i - seen >= CELLS) __builtin_ia32_pause();
+    }
+    long at = i;
+    atomic_compare_exchange_strong_explicit(&claimed, &at, i + 1, memory_order_relaxed,
+                                            memory_order_relaxed);
+    struct cell* cell = &cells[at % CELLS];
+    cell->data = 1;
+    atomic_store_explicit(&cell->number, at + 1, memory_order_release);
+  }
+  pthread_join(thread, NULL);
+  return bench_now_s() - start;
+}
+
+static void measure_ring(void) {
+  double values[15];
+  for (int i = 0; i < 15; ++i) values[i] = 1e-6 * RING_MESSAGES / ring();
+  bench_print("ring", 8, bench_median(values, 15), "M/s");
+}
+
 static void measure_copy(long size, int bounce) {
   bytes = size;
   rounds = 64 + (64L << 20) / size;
@@ -122,6 +177,10 @@ int main(int argc, char** argv) {
   cores[0] = (int)list[0];
   cores[1] = (int)list[1];
   pin(cores[0]);
+  if (*bench_option(argc, argv, "ring", "")) {
+    measure_ring();
+    return 0;
+  }
   measure_pingpong();
   int count = bench_sizes(bench_option(argc, argv, "sizes", "8k,64k,1M,4M"), sizes, 32);
   for (int i = 0; i < count; ++i) {
