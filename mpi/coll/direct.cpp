@@ -63,7 +63,8 @@ bool describe_operation(nbc::direct::Operation& out, const dt::Datatype& type,
 std::optional<Err> direct_barrier(Comm& comm) {
   if (!may_go_direct(comm))
     return is_direct_on() ? bridged_barrier(comm) : std::nullopt;
-  return run("MPI_Barrier", comm, comm.team(), {});
+  static constexpr nbc::direct::Call kNothing;
+  return run("MPI_Barrier", comm, comm.team(), kNothing);
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include "runtime/message/main_execution.h"
 #include "runtime/message/notify.h"
 #include "scheduler/execution.h"
+#include "scheduler/may_spin.h"
 
 namespace mpc::msg {
 
@@ -55,6 +56,15 @@ inline bool poll_and_run_hooks(Mailbox& mine) noexcept {
   return run_hooks(mine) || polled;
 }
 
+// What another core is about to do is mostly done before a budget has begun, which reads the clock. Not with
+// other processes: their network is polled first.
+inline bool looks_first() noexcept { return !g_has_outside && sched::may_spin(); }
+template <class Policy>
+[[gnu::always_inline]] inline void look_briefly(Policy& policy) noexcept {
+  constexpr int kLooks = 20;
+  for (int i = 0; i < kLooks && !policy.glance(); ++i) __builtin_ia32_pause();
+}
+
 // Polls while the scheduler thinks that it pays. True if done. The policy's done(), glance(), soon()
 // and help() are explained in runtime/message/waiting.cpp; help() is called once, after a while.
 template <class Policy>
@@ -68,6 +78,10 @@ template <class Policy>
     const bool happened = poll_and_run_hooks(mine);
     if (policy.done()) return true;
     if (happened || mine.shared_copy.help()) continue;
+    if (Policy::kLooksFirst && turn == 0 && looks_first()) {
+      look_briefly(policy);
+      continue;
+    }
     if (!spin.once()) {
       if (!policy.soon() || ++budgets > kMostBudgets) return false;
       spin = sched::SpinBudget();

@@ -24,6 +24,7 @@ namespace mpc::msg {
 //
 //   done()             it is over
 //   glance()           a cheap hint that done() may have become true, asked many times a turn
+//   kLooksFirst        done() is one flag that another core sets: glances before all else
 //   soon()             only a copy in progress is missing: shorter than to sleep and be woken
 //   help()             does what was left to other threads
 //   settle(mine)       after done(): completers release what the caller may free now
@@ -52,6 +53,8 @@ template <class Policy>
 
 // The common part of most policies: nothing to glance at, no copy to wait for, nothing to settle.
 struct PlainWait {
+  // A message's cell is not looked at too soon, see docs/design/0041-small-windows.md.
+  static constexpr bool kLooksFirst = false;
   static bool glance() noexcept { return false; }
   static bool soon() noexcept { return false; }
   static void settle(Mailbox&) noexcept {}
@@ -212,6 +215,7 @@ struct WaitForChange : PlainWait {
 // ---- for an upper layer's condition, which that layer arms ----------------------------------
 
 struct WaitForCondition : PlainWait {
+  static constexpr bool kLooksFirst = true;
   job::Rank& self;
   const Condition& condition;
 
