@@ -199,6 +199,17 @@ def one_rank_per_core():
                    experiment, (name, parameter), limit)
 
 
+def add_small_calls(add):
+    """Goals of one rank per core, of threads, and of very many ranks, by goals()' way to add one."""
+    for text, experiment, key, limit in one_rank_per_core():
+        add(text, experiment, key, peer, limit)
+    for pairs in (2, 4):    # flat, as far as there are cores
+        add(f"latency of {pairs} threads on 2 cores: at most {1.2 * pairs:g} times that of one", "threads",
+            ("threads_latency", pairs), of_one, 1.2 * pairs)
+    for name, limit in MANY_RANKS_ON_TWO_CORES:
+        add(f"{name}, 1024 ranks: at most {limit} us", "many", (name, 1024), None, limit, " us")
+
+
 def goals(data):
     """The Goals whose figures are there."""
     rows = []
@@ -256,13 +267,7 @@ def goals(data):
         for name in ("ibcast", "ireduce", "iallreduce", "ibarrier"):
             add(f"start of an {name} of 8 B, {ranks} ranks, mean of the ranks: under 1 us",
                 "start", (f"start_{name}_8B", ranks), None, 1.0, " us")
-    for text, experiment, key, limit in one_rank_per_core():
-        add(text, experiment, key, peer, limit)
-    for pairs in (2, 4):    # flat, as far as there are cores
-        add(f"latency of {pairs} threads on 2 cores: at most {1.2 * pairs:g} times that of one", "threads",
-            ("threads_latency", pairs), of_one, 1.2 * pairs)
-    for name, limit in MANY_RANKS_ON_TWO_CORES:
-        add(f"{name}, 1024 ranks: at most {limit} us", "many", (name, 1024), None, limit, " us")
+    add_small_calls(add)
     return rows
 
 
