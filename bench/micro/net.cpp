@@ -298,6 +298,10 @@ int connect_to(const char* host, const char* port) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 100;
+  if (rounds < 1) {
+    std::fprintf(stderr, "usage: bench_net [ROUNDS [--listen PORT | --connect HOST PORT]]\n");
+    return 2;
+  }
   // UCX alone is loaded before main, so a setting by load_net() would come too late here.
   if (!mpc::Settings::assign("net.module=" MPC_NET_MODULE).ok()) return 2;
   const std::string way = argc > 2 ? argv[2] : "";
