@@ -7,8 +7,7 @@ import subprocess
 import time
 
 from comparelib import machine
-from comparelib.jobs import (CORES, Context, command, compile_all, launch_options,  # noqa: F401
-                             line_us, measure)
+from comparelib.jobs import CORES, command, measure
 
 IDLE_SECONDS = 3.0
 MANY_RANKS = 1024

@@ -1,7 +1,7 @@
 """The jobs that experiments are made of: how programs are compiled and started, and what is noted of a job.
 
 Role:     knows the options that show each MPI at its best (see `launch_options`), and the distance of the cores.
-Users:    comparelib/experiments.py, bench/compare.
+Users:    comparelib/experiments.py; bench/compare, against, carry, hosts, interrupts, overlap and progress-cost.
 """
 import os
 import subprocess

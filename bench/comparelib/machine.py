@@ -49,7 +49,8 @@ class Sample:
 def tell_apart(taken):
     """A hypervisor may move virtual cores, so that a line between them takes five times as long in one minute as
     in the next. Each figure of {mpi: [Sample]} is compared at one distance only: near or far, of which every MPI
-    has more. In the other samples it is marked."""
+    has more. In the other samples it is marked. A floor's figure, which no MPI has, is told apart by itself: it may be
+    of another distance than the MPIs' figures beside it."""
     samples = [sample for items in taken.values() for sample in items]
     for key in {key for sample in samples for key in sample.lines_us}:
         tell_figure_apart(taken, key)

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 from dataclasses import dataclass, field
 
-from comparelib import experiments, machine
+from comparelib import jobs, machine
 from overlaplib.rows import Row
 
 OPERATIONS = ("ibcast", "ireduce", "iallreduce", "igather", "iscatter", "ialltoall")
@@ -76,7 +76,7 @@ class Layout:
 
 def command(build, variant, layout, arguments, realtime, split=None):
     mpi, options = variant.mpi, list(variant.options)
-    options += experiments.launch_options(mpi, layout.ranks, False)
+    options += jobs.launch_options(mpi, layout.ranks, False)
     if mpi.name == "ours":
         options += ["--cores", str(layout.cores), "--comm-cores", str(layout.communication)]
         if split is not None:
@@ -217,9 +217,9 @@ def rotated(items, number):
 
 def compile_program(found, out, quick):
     """Compiles the program for each MPI, with that MPI's own mpicc."""
-    context = experiments.Context(found, out, quick, False)
+    context = jobs.Context(found, out, quick, False)
     context.build.mkdir(parents=True, exist_ok=True)
-    experiments.compile_all(context, only=("overlap",))
+    jobs.compile_all(context, only=("overlap",))
     return context.build
 
 
