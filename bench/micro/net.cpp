@@ -299,7 +299,8 @@ int connect_to(const char* host, const char* port) {
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 100;
   if (rounds < 1) {
-    std::fprintf(stderr, "usage: bench_net [ROUNDS [--listen PORT | --connect HOST PORT]]\n");
+    std::fprintf(stderr,
+                 "usage: bench_net [ROUNDS [--listen PORT | --connect HOST PORT]]\n");
     return 2;
   }
   // UCX alone is loaded before main, so a setting by load_net() would come too late here.
