@@ -5,17 +5,20 @@ Users:    programs.py --write.
 """
 import collections
 import fcntl
-import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from runs import OURS, shown
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/real-programs.md"
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))
+from comparelib import machine  # noqa: E402
+
+PAGE = ROOT / "docs/real-programs.md"
 END = "<!-- end of programs -->\n"
 TITLES = {OURS: "ours", "openmpi": "Open MPI", "mpich": "MPICH"}
-BUSY_LOAD_PER_CORE = 0.25   # beyond that other work disturbs
 
 
 class PageError(Exception):
@@ -28,28 +31,24 @@ class Circumstances:
     date: str
     revision: str
     cores: int
-    load: float         # average of a minute before it was run
+    others: float       # cores that other programs used while it ran
     command: str
 
     @property
     def is_busy(self):
-        return self.load > BUSY_LOAD_PER_CORE * self.cores
+        return self.others > machine.FOREIGN_LIMIT
 
     def text(self):
         busy = "; **other work ran beside it**, so times are good only for what is far apart" \
             if self.is_busy else ""
         return f"`{self.command}`, {self.date}, revision {self.revision}, {self.cores} cores, " \
-               f"load average {self.load:.1f} when it began{busy}."
+               f"{self.others:.2f} cores used by other programs meanwhile{busy}."
 
 
 def revision(root):
     done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=root, capture_output=True, text=True,
                           check=False)
     return done.stdout.strip() or "unknown"
-
-
-def load_average():
-    return os.getloadavg()[0]
 
 
 def begin(name):

@@ -155,10 +155,12 @@ def run_one(program, sources, found, options):
     """Builds and runs one program. True: all results with our MPI are right."""
     version = trees.version(sources[program.name])
     print(f"{program.name} {version}", flush=True)
-    circumstances = page.Circumstances(datetime.date.today().isoformat(), page.revision(ROOT), os.cpu_count() or 1,
-                                       page.load_average(), options.command)
+    revision = page.revision(ROOT)
     built, notes = build(program, sources, found, options)
+    watch = page.machine.Watch()
     rows = runs.run_program(program, built, options, options.work) if runs.OURS in built else []
+    circumstances = page.Circumstances(datetime.date.today().isoformat(), revision, os.cpu_count() or 1,
+                                       watch.done()[0], options.command)
     write_json(options.work / f"{program.name}.json", program, version, rows, notes)
     if options.write:
         write_page(program, page.block(program, version, rows, notes, circumstances),

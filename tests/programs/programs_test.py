@@ -22,7 +22,7 @@ from trees import suite  # noqa: E402
 from apps import PROGRAMS, armci, blacs, coarrays, hpcc, p4est, pnetcdf, tachyon  # noqa: E402
 from model import Case, Number, Program, Wrong, grid, grids  # noqa: E402
 
-CIRCUMSTANCES = page.Circumstances("2026-11-23", "abc1234", 2, 0.1, "./run programs demo")
+CIRCUMSTANCES = page.Circumstances("2026-11-23", "abc1234", 2, 0.01, "./run programs demo")
 
 
 class Comparing(unittest.TestCase):
@@ -147,7 +147,7 @@ class Page(unittest.TestCase):
         self.assertIn("0 of 2 runs right", text)
 
     def test_a_busy_machine_is_said(self):
-        busy = page.Circumstances("2026-11-23", "abc1234", 2, 5.0, "./run programs")
+        busy = page.Circumstances("2026-11-23", "abc1234", 2, 0.5, "./run programs")
         self.assertIn("other work", busy.text())
         self.assertNotIn("other work", CIRCUMSTANCES.text())
 

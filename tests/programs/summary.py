@@ -62,7 +62,7 @@ def row(name, rows, circumstances):
         return None
     wrong = sum(1 for one in rows if one.complaint)
     words = [name, *(cell for ranks, one in sums.items() for cell in cells(one, ranks, circumstances.is_busy)), str(wrong) if wrong else "none",
-             f"{circumstances.date}, {circumstances.revision}, load {circumstances.load:.1f}"]
+             f"{circumstances.date}, {circumstances.revision}, {circumstances.others:.2f} cores by others"]
     return "| " + " | ".join(words) + " |\n"
 
 

@@ -16,7 +16,7 @@ import summary  # noqa: E402
 import trees  # noqa: E402
 from apps import PROGRAMS  # noqa: E402
 
-CIRCUMSTANCES = page.Circumstances("2026-11-23", "abc1234", 2, 0.1, "./run programs demo")
+CIRCUMSTANCES = page.Circumstances("2026-11-23", "abc1234", 2, 0.01, "./run programs demo")
 
 
 def timed(case, ranks, ours_s, peer=1.0, complaint=""):
@@ -31,8 +31,8 @@ class Summary(unittest.TestCase):
         self.assertEqual([cell.strip() for cell in line.split("|")[1:-1]],
                          ["demo", "1.00 (2.0 / 2.0 s, 2 cases)", "<= 1.03: met", "b: 1.50",
                           "1.01 (1.0 / 1.0 s, 1 case)", "<= 1.00: **not met**", "a: 1.01", "none",
-                          "2026-11-23, abc1234, load 0.1"])
-        busy = page.Circumstances("2026-11-23", "abc1234", 2, 5.0, "./run programs demo")
+                          "2026-11-23, abc1234, 0.01 cores by others"])
+        busy = page.Circumstances("2026-11-23", "abc1234", 2, 0.5, "./run programs demo")
         self.assertIn("<= 1.03: met (busy)", summary.row("demo", [timed("a", 2, 0.5)], busy))
         self.assertEqual(line.count("|"), summary.heading().splitlines()[0].count("|"))
 
