@@ -59,6 +59,7 @@ def parse_arguments(words=None):
     add("--repeat", type=int, default=1, help="run each case this often, in turn; the median counts")
     add("--goals", action="store_true",
         help=f"those that are built already, at {' and '.join(map(str, summary.GOALS))} ranks; --write writes only the first table")
+    add("--build", action="store_true", help="build only, so that what follows is quiet; run nothing")
     add("--timeout", type=int, default=0, help="seconds that a run may take (default: what the case says, 120)")
     add("--jobs", type=int, default=int(os.environ.get("MPC_JOBS", 0)) or os.cpu_count() or 1,
         help="compilers at once")
@@ -77,6 +78,8 @@ def parse_arguments(words=None):
             parser.error(f"--peers: '{name}' is none of {', '.join(PEERS)}")
     if options.goals and summary.PEER not in options.peers:
         parser.error(f"--goals compares with {summary.PEER}: it is not among --peers")
+    if options.build and (options.goals or options.write):
+        parser.error("--build runs nothing: leave out --goals and --write")
     if options.repeat < 1:
         parser.error(f"--repeat: {options.repeat} is less than 1")
     chosen = [known[name] for name in options.names] or list(PROGRAMS)
@@ -135,8 +138,8 @@ def run(options):
         if not run_one(program, sources, found, options):
             wrong.append(program.name)
     done = len(chosen) - len(absent)
-    print(f"programs: {done - len(wrong)} of {done} programs right" +
-          (f"; NOT right: {' '.join(wrong)}" if wrong else "") +
+    print(f"programs: {done - len(wrong)} of {done} programs {'built' if options.build else 'right'}" +
+          (f"; NOT {'built' if options.build else 'right'}: {' '.join(wrong)}" if wrong else "") +
           (f"; NOT run: {' '.join(absent)}" if absent else ""))
     return 1 if wrong else 3 if absent else 0
 
@@ -152,11 +155,13 @@ def with_needs(program):
 
 
 def run_one(program, sources, found, options):
-    """Builds and runs one program. True: all results with our MPI are right."""
+    """Builds and runs one program. True: all results with our MPI are right; if it is only built, each MPI could."""
     version = trees.version(sources[program.name])
     print(f"{program.name} {version}", flush=True)
     revision = page.revision(ROOT)
     built, notes = build(program, sources, found, options)
+    if options.build:
+        return not notes
     watch = page.machine.Watch()
     rows = runs.run_program(program, built, options, options.work) if runs.OURS in built else []
     circumstances = page.Circumstances(datetime.date.today().isoformat(), revision, os.cpu_count() or 1,
