@@ -153,6 +153,34 @@ void Face(benchmark::State& state) {
 }
 BENCHMARK(Face)->DenseRange(0, 2);
 
+// 4,096 doubles to places that are so many bytes apart: by hand, and unpacked.
+constexpr Count kDoubles = 4096;
+
+void distances(benchmark::internal::Benchmark* one) {
+  for (const Count bytes : {64, 256, 512, 576, 1024, 1536, 2560, 4096}) one->Arg(bytes);
+}
+
+void HandScatter(benchmark::State& state) {
+  const Count step = state.range(0) / 8;
+  std::vector<double> from(kDoubles, 1), to(static_cast<size_t>(kDoubles * step));
+  for (auto _ : state) {
+    for (Count i = 0; i < kDoubles; ++i) to[i * step] = from[i];
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(HandScatter)->Apply(distances);
+
+void Scatter(benchmark::State& state) {
+  auto type = make_vector(kDoubles, 1, state.range(0) / 8, *predefined(abi::kDouble));
+  std::vector<double> from(kDoubles, 1),
+      to(static_cast<size_t>(kDoubles * state.range(0) / 8));
+  for (auto _ : state) {
+    unpack(to.data(), **type, 1, 0, from.data(), kDoubles * 8);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(Scatter)->Apply(distances);
+
 // The cost of a derived type for a small message.
 void SmallVector(benchmark::State& state) {
   run_pack(state, **make_vector(4, 1, kStride, *predefined(abi::kDouble)));

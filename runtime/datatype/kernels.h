@@ -7,8 +7,11 @@
 // Threads:   pure.
 // See also:  bench/micro/datatype.cpp.
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "runtime/datatype/cursor.h"
 
@@ -27,8 +30,30 @@ struct Indexed {
   char* operator()(Count i) const noexcept { return address(base, offsets[i]); }
 };
 
+// Places whose distance is a multiple of this share few sets of the first-level cache.
+constexpr Count kSetDistance = 512;
+constexpr size_t kStoredTwice = 48;
+
+// Blocks whose lines put each other out of the cache. A block's last bytes are stored twice: a
+// processor (Zen 5) that has one store for each such line fetches the lines one after the other,
+// with two of them several at a time (docs/design/0036-scattered-layouts.md, "Powers of two").
+template <size_t kBytes, class From>
+inline void move_to_few_sets(Strided to, From from, Count count) noexcept {
+  constexpr size_t kLast = std::min(kBytes, sizeof(long));
+  for (Count i = 0; i < count; ++i) {
+    char block[kBytes];
+    std::memcpy(block, from(i), kBytes);
+    char* const at = to(i);
+    std::memcpy(at, block, kBytes);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // else one store is left out
+    std::memcpy(at + kBytes - kLast, block + kBytes - kLast, kLast);
+  }
+}
+
 template <size_t kBytes, class To, class From>
 inline void move_fixed(To to, From from, Count count) noexcept {
+  if constexpr (std::is_same_v<To, Strided> && kBytes <= kStoredTwice)
+    if (to.stride % kSetDistance == 0) return move_to_few_sets<kBytes>(to, from, count);
   for (Count i = 0; i < count; ++i) std::memcpy(to(i), from(i), kBytes);
 }
 

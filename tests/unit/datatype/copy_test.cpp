@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -32,6 +33,27 @@ std::vector<char> expected(std::vector<char> to, const Datatype& to_type,
   const auto room = static_cast<size_t>(to_type.size() * to_count);
   unpack(to.data(), to_type, to_count, 0, packed.data(), std::min(room, packed.size()));
   return to;
+}
+
+// By hand, so that neither side depends on the kernels.
+TEST(Copy, BlocksWhosePlacesShareFewSetsOfTheCache) {
+  constexpr Count kBlocks = 9;
+  for (const Count bytes :
+       {1, 2, 3, 4, 5, 8, 11, 12, 16, 24, 30, 32, 40, 48, 64, 100}) {
+    const auto from = noise(kBlocks * 100, static_cast<unsigned>(bytes));
+    for (const Count stride : {512, 1024, 1536, 4096, -512, -2048, 0x8000}) {
+      const TypeRef type = vector_of(kBlocks, bytes, stride);
+      const Count first = stride < 0 ? -stride * (kBlocks - 1) : 0;
+      const auto room = static_cast<size_t>(std::abs(stride) * kBlocks);
+      auto to = noise(room, 2), right = to;
+      for (Count i = 0; i < kBlocks; ++i)
+        std::copy_n(&from[static_cast<size_t>(i * bytes)], bytes,
+                    &right[static_cast<size_t>(first + i * stride)]);
+      unpack(to.data() + first, *type, 1, 0, from.data(),
+             static_cast<size_t>(kBlocks * bytes));
+      EXPECT_EQ(to, right) << bytes << " bytes each " << stride;
+    }
+  }
 }
 
 TypeRef columns_of(Count rows, Count columns, Count row_bytes, Count element) {
