@@ -23,7 +23,15 @@ def floor(context):
 
 
 def ring(context):
-    return measure(context, [[str(context.build / "floor"), "--ring=1"]])
+    return measure(context, [[str(context.build / "floor"), "--only=ring"]])
+
+
+def halo(context):
+    return measure(context, [[str(context.build / "floor"), "--only=halo"]])
+
+
+def wave(context):
+    return measure(context, [[str(context.build / "floor"), "--only=wave"]])
 
 
 def latency(context, mpi):
@@ -304,7 +312,7 @@ def idle_job(context, mpi, ranks, sample):
 EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or None)
     "latency": ("one-way time, 2 ranks on 2 cores", latency, floor),
     "samecore": ("one-way time, 2 ranks on one core", samecore, None),
-    "layouts": ("messages whose data have gaps, one-way time, 2 ranks on 2 cores", layouts, None),
+    "layouts": ("messages whose data have gaps, one-way time, 2 ranks on 2 cores", layouts, halo),
     "bandwidth": ("streaming, 2 ranks on 2 cores", bandwidth, ring),
     "collectives": ("collectives, all ranks on the machine's cores", collectives, lines),
     "small": ("small collectives: prefixes, vectors, neighbours, changing roots, start and wait",
@@ -312,7 +320,7 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "percore": ("one rank per core: small collectives, pairs, pipelines", percore, lines),
     "threads": ("threads of a rank with those of another (MPI_THREAD_MULTIPLE), 8 bytes", threads, None),
     "many": ("1,024 ranks on the machine's cores", many, None),
-    "wavefront": ("pipelines of small messages, all ranks on the machine's cores", wavefront, None),
+    "wavefront": ("pipelines of small messages, all ranks on the machine's cores", wavefront, wave),
     "jobs": ("wall time of several jobs at a time", jobs, None),
     "rma": ("one-sided communication: operations in a held lock, 2 ranks; epochs of 8 bytes, all ranks",
             rma, None),

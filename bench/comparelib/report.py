@@ -80,6 +80,10 @@ def floor_of(figures_by_mpi, key):
         return floors.get(("pingpong", 8))
     if name in ("rate", "rate_both", "pairs_rate_8B") and (parameter == 8 or name == "pairs_rate_8B"):
         return floors.get(("ring", 8))
+    if name == "layout_halo":
+        return floors.get(("halo", parameter))
+    if name == "wavefront":
+        return floors.get(("wave", parameter))
     if name in MEETINGS:
         return floors.get(("barrier", parameter))
     if name in SUMS:

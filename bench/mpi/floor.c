@@ -1,11 +1,14 @@
 /* The limits of the machine: two threads pinned to two cores, without any MPI.
  *
- *   ./floor --cores=0,1 --sizes=64k,1M [--ring=1]
+ *   ./floor --cores=0,1 --sizes=64k,1M [--only=ring|halo|wave]
  *
  * pingpong   one way of a ping-pong over two cache lines, one per direction (what a message
  *            of a few bytes cannot beat).
  * ring       messages of 8 bytes a second through a ring of cells, four to a line, of which the sender claims
- *            each by one atomic operation: what a rate of messages cannot beat (--ring=1: this only).
+ *            each by one atomic operation: what a rate of messages cannot beat (--only=ring).
+ * halo       a face of `layouts --which=halo`: both threads compute the numbers of theirs, pack them, and
+ *            unpack those of the other one, by plain loops (--only=halo).
+ * wave       a wave of `wavefront` over two threads, with a line for each number (--only=wave).
  * copy       one memcpy, by the receiver, of a buffer in the sender's hands, in a ping-pong with
  *            separate warm buffers: the buffer use of `latency --buffers=separate`.
  * copy_bounce  the same when each side receives into the buffer that it sends from, so that
@@ -150,6 +153,92 @@ static void measure_ring(void) {
   bench_print("ring", 8, bench_median(values, 15), "M/s");
 }
 
+/* ---- halo: a cube of 64^3 doubles each; a number in each 512 bytes ---- */
+enum { FACE = 64 * 64, STEP = 512, EXCHANGES = 1000 };
+static _Alignas(128) struct face {
+  atomic_long number;
+  double data[2][FACE];
+} faces[2];
+static char* cube[2];
+
+static void exchange_faces(int me) {
+  char* mine = cube[me];
+  for (long i = 1; i <= EXCHANGES; ++i) {
+    double* packed = faces[me].data[i & 1];
+    const double* other = faces[1 - me].data[i & 1];
+    for (int k = 0; k < FACE; ++k) *(volatile double*)(mine + 64 + k * STEP) = k;
+    for (int k = 0; k < FACE; ++k) packed[k] = *(double*)(mine + 64 + k * STEP);
+    atomic_store_explicit(&faces[me].number, i, memory_order_release);
+    while (atomic_load_explicit(&faces[1 - me].number, memory_order_acquire) < i)
+      __builtin_ia32_pause();
+    for (int k = 0; k < FACE; ++k) *(double*)(mine + k * STEP) = other[k];
+  }
+}
+
+static void* exchange_second(void* unused) {
+  (void)unused;
+  exchange_faces(1);
+  return NULL;
+}
+
+static double halo(void) {
+  for (int i = 0; i < 2; ++i) atomic_store(&faces[i].number, 0);
+  pthread_t thread = start_on(cores[1], exchange_second);
+  double start = bench_now_s();
+  exchange_faces(0);
+  double took = bench_now_s() - start;
+  pthread_join(thread, NULL);
+  return took / EXCHANGES;
+}
+
+static void measure_halo(void) {
+  double values[15];
+  for (int i = 0; i < 2; ++i) cube[i] = bench_buffer((FACE + 1) * (long)STEP);
+  for (int i = 0; i < 15; ++i) values[i] = 1e6 * halo();
+  bench_print("halo", FACE * (long)sizeof(double), bench_median(values, 15), "us");
+}
+
+/* ---- wave: rows and work as in wavefront.c with two ranks ---- */
+enum { ROWS = 2000, WORK = 10000 };
+static struct {
+  _Alignas(128) atomic_long number;
+  double data;
+} numbers[ROWS];
+
+static double work(double number) {
+  for (volatile int i = 0; i < WORK; ++i) number += 1e-9;
+  return number;
+}
+
+static void* take_rows(void* unused) {
+  (void)unused;
+  double all = 0;
+  for (int row = 0; row < ROWS; ++row) {
+    wait_for(&numbers[row].number, 1);
+    all = work(numbers[row].data);
+  }
+  sum = all;
+  return NULL;
+}
+
+static double wave(void) {
+  for (int row = 0; row < ROWS; ++row) atomic_store(&numbers[row].number, 0);
+  pthread_t thread = start_on(cores[1], take_rows);
+  double number = 0, start = bench_now_s();
+  for (int row = 0; row < ROWS; ++row) {
+    numbers[row].data = number = work(number);
+    atomic_store_explicit(&numbers[row].number, 1, memory_order_release);
+  }
+  pthread_join(thread, NULL);
+  return bench_now_s() - start;
+}
+
+static void measure_wave(void) {
+  double values[7];
+  for (int i = 0; i < 7; ++i) values[i] = 1e3 * wave();
+  bench_print("wave", 2, bench_median(values, 7), "ms");
+}
+
 static void measure_copy(long size, int bounce) {
   bytes = size;
   rounds = 64 + (64L << 20) / size;
@@ -177,10 +266,11 @@ int main(int argc, char** argv) {
   cores[0] = (int)list[0];
   cores[1] = (int)list[1];
   pin(cores[0]);
-  if (*bench_option(argc, argv, "ring", "")) {
-    measure_ring();
-    return 0;
-  }
+  const char* only = bench_option(argc, argv, "only", "");
+  if (bench_listed(only, "ring")) measure_ring();
+  if (bench_listed(only, "halo")) measure_halo();
+  if (bench_listed(only, "wave")) measure_wave();
+  if (*only) return 0;
   measure_pingpong();
   int count = bench_sizes(bench_option(argc, argv, "sizes", "8k,64k,1M,4M"), sizes, 32);
   for (int i = 0; i < count; ++i) {
