@@ -51,8 +51,8 @@ bool scatters_reduced(Coll coll) noexcept {
   return coll == Coll::kReduceScatter || coll == Coll::kReduceScatterBlock;
 }
 
-Choice by_messages(const nbc::Shape& shape) {
-  Choice choice;
+CollChoice by_messages(const nbc::Shape& shape) {
+  CollChoice choice;
   choice.by = nbc::wanted_algorithm(shape) != nullptr ? "nbc.algorithm" : "table";
   choice.algorithm = nbc::select(shape).name;
   return choice;
@@ -102,7 +102,7 @@ Result<DescribedJob> describe_job(const std::string& machine, int ranks,
   return Result<DescribedJob>(std::move(job));
 }
 
-Choice blocking_choice(const DescribedJob& job, Coll coll, int64_t bytes) {
+CollChoice blocking_choice(const DescribedJob& job, Coll coll, int64_t bytes) {
   const DescribedCall call(job, coll, bytes);
   DirectAsk ask{coll, static_cast<size_t>(bytes)};
   if (scatters_reduced(coll)) ask.bytes *= static_cast<size_t>(job.size());
@@ -110,14 +110,14 @@ Choice blocking_choice(const DescribedJob& job, Coll coll, int64_t bytes) {
   const Way way =
       is_direct_on() && job.size() > 1 ? direct_way(*job.team, ask) : Way::kMessages;
   if (way == Way::kMessages) return by_messages(call.shape);
-  Choice choice;
+  CollChoice choice;
   choice.way = way;
   choice.what = what_is_done(job, ask, bytes, way);
   choice.by = "table";
   return choice;
 }
 
-Choice nonblocking_choice(const DescribedJob& job, Coll coll, int64_t bytes) {
+CollChoice nonblocking_choice(const DescribedJob& job, Coll coll, int64_t bytes) {
   DescribedCall call(job, coll, bytes);
   nbc::Shape& shape = call.shape;
   shape.is_nonblocking = true;
@@ -127,13 +127,13 @@ Choice nonblocking_choice(const DescribedJob& job, Coll coll, int64_t bytes) {
   const Way way =
       is_direct_on() && job.size() > 1 ? later_way(*job.team, ask) : Way::kMessages;
   if (way != Way::kMessages) {
-    Choice choice;
+    CollChoice choice;
     choice.way = way;
     choice.what = way == Way::kMeeting ? "no data" : "through posts";
     choice.by = "table";
     return choice;
   }
-  Choice choice = by_messages(shape);
+  CollChoice choice = by_messages(shape);
   if (!nbc::traits_of(coll).has_split_tree || job.size() < 2) return choice;
   if (const auto forced = nbc::forced_split()) {
     choice.split = *forced;

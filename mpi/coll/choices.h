@@ -33,7 +33,7 @@ struct DescribedJob {
 Result<DescribedJob> describe_job(const std::string& machine, int ranks,
                                   int comm_cores);
 
-struct Choice {
+struct CollChoice {
   Way way = Way::kMessages;
   std::string what;            // of direct ones: what is done with the data
   const char* algorithm = "";  // of messages
@@ -43,7 +43,7 @@ struct Choice {
   const char* by = "";         // who says so: "table", "model", the name of a setting
 };
 // `bytes`: of one rank's block, or of the vector.
-Choice blocking_choice(const DescribedJob& job, nbc::Coll coll, int64_t bytes);
-Choice nonblocking_choice(const DescribedJob& job, nbc::Coll coll, int64_t bytes);
+CollChoice blocking_choice(const DescribedJob& job, nbc::Coll coll, int64_t bytes);
+CollChoice nonblocking_choice(const DescribedJob& job, nbc::Coll coll, int64_t bytes);
 
 }  // namespace mpc::mpi

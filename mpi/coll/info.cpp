@@ -48,7 +48,7 @@ const char* text_of(Way way) {
   }
 }
 
-std::string text_of(const Choice& choice) {
+std::string text_of(const CollChoice& choice) {
   if (choice.way != Way::kMessages)
     return fmt::format("{}, {}", text_of(choice.way), choice.what);
   std::string out = choice.algorithm;
@@ -146,8 +146,8 @@ struct Report {
   void csv_of(Coll coll) const {
     for (const int64_t bytes : sizes_of(coll))
       for (const bool is_blocking : {true, false}) {
-        const Choice choice = is_blocking ? blocking_choice(job, coll, bytes)
-                                          : nonblocking_choice(job, coll, bytes);
+        const CollChoice choice = is_blocking ? blocking_choice(job, coll, bytes)
+                                              : nonblocking_choice(job, coll, bytes);
         fmt::print("{},{},{},{},{},{},{},{},{},{}\n", nbc::name_of(coll), bytes,
                    is_blocking ? "blocking" : "nonblocking", text_of(choice.way),
                    choice.what, choice.algorithm, choice.arity, choice.segment_bytes,

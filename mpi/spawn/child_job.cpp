@@ -164,12 +164,12 @@ Err wait_for_children(Comm& comm, const std::string& port, wireup::OwnedFd proce
   EndWatch watch(port, std::move(process));
   if (const auto started = watch.start(); !started)
     return fail(MPI_ERR_SPAWN, started.error().message);
-  return meet_at_port(comm.self(), port.c_str(), Side::kAccept, 0, met);
+  return meet_at_port(comm.self(), port.c_str(), PortSide::kAccept, 0, met);
 }
 
 [[gnu::constructor]] void register_connect() {
   set_connect_to_spawner([](Comm& world, const std::string& port, Comm** out) {
-    return link_at_port(world, 0, port.c_str(), Side::kConnect, connect_seconds(),
+    return link_at_port(world, 0, port.c_str(), PortSide::kConnect, connect_seconds(),
                         "MPI_Init", out);
   });
 }

@@ -31,8 +31,8 @@ void end_match(const Match& match) {
   if (match.connection != 0) msg::abroad::end_use(match.slot, match.connection);
 }
 
-Err link_at_port(Comm& comm, int root, const char* port_name, Side side, double seconds,
-                 const char* what, Comm** out) {
+Err link_at_port(Comm& comm, int root, const char* port_name, PortSide side,
+                 double seconds, const char* what, Comm** out) {
   const bool leads = comm.rank() == root;
   const MeetingKey key = meeting_key(MeetingKind::kInterCreate, comm);
   Learnt mine;

@@ -26,8 +26,8 @@ Learnt learn_at_port(Comm& comm, const MeetingKey& key, const Match& met,
 void end_match(const Match& match);
 
 // How long MPI_Comm_connect waits unless the call says otherwise.
-Err link_at_port(Comm& comm, int root, const char* port_name, Side side, double seconds,
-                 const char* what, Comm** out);
+Err link_at_port(Comm& comm, int root, const char* port_name, PortSide side,
+                 double seconds, const char* what, Comm** out);
 // How long MPI_Comm_connect waits unless the call says otherwise.
 double connect_seconds();
 

@@ -28,10 +28,10 @@ double seconds_of(Info* info) {
   return text != nullptr ? std::max(std::strtod(text->c_str(), nullptr), 0.0) : 0;
 }
 
-Err link(Comm& comm, int root, const char* port_name, Side side, Info* info,
+Err link(Comm& comm, int root, const char* port_name, PortSide side, Info* info,
          const char* what, MPI_Comm* out) {
   double seconds = seconds_of(info);
-  if (seconds == 0 && side == Side::kConnect) seconds = connect_seconds();
+  if (seconds == 0 && side == PortSide::kConnect) seconds = connect_seconds();
   Comm* made = nullptr;
   MPC_MPI_TRY(link_at_port(comm, root, port_name, side, seconds, what, &made));
   *out = made->handle();
@@ -55,7 +55,8 @@ Err join_jobs(Comm& self, int fd, const SocketHello& mine, const SocketHello& th
     other.name[sizeof other.name - 1] = '\0';
     Match met;
     error = meet_at_port(self.self(), accepts ? own.name : other.name,
-                         accepts ? Side::kAccept : Side::kConnect, kMostSeconds, &met);
+                         accepts ? PortSide::kAccept : PortSide::kConnect, kMostSeconds,
+                         &met);
     if (!error) {
       const Learnt learnt = learn_at_port(self, key, met, kWhat);
       Comm* made = nullptr;
@@ -82,12 +83,14 @@ Err close_port(const char* port_name) { return mpi::close_port(port_name); }
 
 Err comm_accept(const char* port_name, Info* info, int root, Comm& comm,
                 MPI_Comm* newcomm) {
-  return link(comm, root, port_name, Side::kAccept, info, "MPI_Comm_accept", newcomm);
+  return link(comm, root, port_name, PortSide::kAccept, info, "MPI_Comm_accept",
+              newcomm);
 }
 
 Err comm_connect(const char* port_name, Info* info, int root, Comm& comm,
                  MPI_Comm* newcomm) {
-  return link(comm, root, port_name, Side::kConnect, info, "MPI_Comm_connect", newcomm);
+  return link(comm, root, port_name, PortSide::kConnect, info, "MPI_Comm_connect",
+              newcomm);
 }
 
 Err comm_join(int fd, MPI_Comm* intercomm) {

@@ -28,7 +28,7 @@ namespace neighbours = job::neighbours;
 // otherwise in far_callers(). It stays in the port's queue until it is removed.
 struct Caller {
   job::Rank* rank = nullptr;  // null: it lives in another process
-  Side side = Side::kConnect;
+  PortSide side = PortSide::kConnect;
   int slot = 0;          // the other process: the sender of the knock, or its receiver
   int name = 0;          // of a rank of another process
   uint64_t request = 0;  // number of the knock, known to both processes
@@ -71,16 +71,16 @@ constexpr char kNotHere[] = "this process has none of that name";
 
 class PortReason final : public sched::WaitReason {
  public:
-  PortReason(Side side, const char* name) noexcept : side_(side), name_(name) {}
+  PortReason(PortSide side, const char* name) noexcept : side_(side), name_(name) {}
   std::string text() const override {
-    return side_ == Side::kAccept
+    return side_ == PortSide::kAccept
                ? fmt::format("MPI_Comm_accept: waits for MPI_Comm_connect at {}", name_)
                : fmt::format("MPI_Comm_connect: waits for MPI_Comm_accept at {}",
                              name_);
   }
 
  private:
-  Side side_;
+  PortSide side_;
   const char* name_;
 };
 
@@ -209,7 +209,7 @@ Err outcome_of(const Caller& caller, const char* name, Match* out) {
 
 // --- ports of this process ----------------------------------------------------------------------------
 
-Err meet_here(job::Rank& self, const char* name, uint64_t port, Side side,
+Err meet_here(job::Rank& self, const char* name, uint64_t port, PortSide side,
               double most_seconds, Match* out) {
   Caller mine;
   mine.rank = &self;
@@ -223,8 +223,9 @@ Err meet_here(job::Rank& self, const char* name, uint64_t port, Side side,
   // A partner in another process may come at any time, and the deadlock check does not see it. Only
   // ranks of this job accept here, so a rank that connects needs this only if its job has other
   // processes.
-  const bool is_for_others = msg::abroad::lobby() != nullptr &&
-                             (side == Side::kAccept || self.job->has_other_processes());
+  const bool is_for_others =
+      msg::abroad::lobby() != nullptr &&
+      (side == PortSide::kAccept || self.job->has_other_processes());
   if (is_for_others) sched::begin_outside_work();
   wait(mine, most_seconds, PortReason(side, name));
   if (is_for_others) sched::end_outside_work();
@@ -234,10 +235,10 @@ Err meet_here(job::Rank& self, const char* name, uint64_t port, Side side,
 
 // --- ports of other processes --------------------------------------------------------------------------
 
-Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
+Err meet_far(job::Rank& self, const char* name, const PortName& port, PortSide side,
              double most_seconds, Match* out) {
   const bool is_of_this_job = port.job == job::job_number();
-  if (side == Side::kAccept && !is_of_this_job)
+  if (side == PortSide::kAccept && !is_of_this_job)
     return no_port(name, "it is of another job, and only its own ranks accept there");
   if (port.slot == 0)
     return no_port(name, is_of_this_job
@@ -267,7 +268,7 @@ Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
   sched::begin_outside_work();
   const auto write = [&](Word word) {
     send({{port.slot,
-           {word, side == Side::kAccept, neighbours::name_of(self.world_rank),
+           {word, side == PortSide::kAccept, neighbours::name_of(self.world_rank),
             mine.request, port.port}}});
   };
   write(Word::kKnock);
@@ -299,7 +300,7 @@ void take_letter(int slot, const Letter& letter) noexcept {
     if (letter.word == Word::kKnock) {
       auto& fresh = *far.emplace_back(std::make_unique<Caller>());
       fresh.slot = slot;
-      fresh.side = letter.accepts ? Side::kAccept : Side::kConnect;
+      fresh.side = letter.accepts ? PortSide::kAccept : PortSide::kConnect;
       fresh.name = letter.rank;
       fresh.request = letter.request;
       if (!come(letter.number, fresh, letters)) {
@@ -378,7 +379,7 @@ Err close_port(const char* text) {
   return kSuccess;
 }
 
-Err meet_at_port(job::Rank& self, const char* text, Side side, double most_seconds,
+Err meet_at_port(job::Rank& self, const char* text, PortSide side, double most_seconds,
                  Match* out) {
   const auto name = read_port_name(text);
   if (!name) return no_port(text, "it has not the form of one");

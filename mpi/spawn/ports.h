@@ -16,7 +16,7 @@
 
 namespace mpc::mpi {
 
-enum class Side : uint8_t { kAccept, kConnect };
+enum class PortSide : uint8_t { kAccept, kConnect };
 
 // A pair that has met. Both sides know the same `number` and the same `job`.
 struct Match {
@@ -35,7 +35,7 @@ Err close_port(const char* name);
 // Waits until a rank comes from the other side, for `most_seconds` at most; 0: without limit.
 // Switches: yes. Errors: MPI_ERR_PORT: there is no such port, it has been closed, or nobody has
 // come.
-Err meet_at_port(job::Rank& self, const char* name, Side side, double most_seconds,
+Err meet_at_port(job::Rank& self, const char* name, PortSide side, double most_seconds,
                  Match* out);
 
 }  // namespace mpc::mpi
