@@ -289,8 +289,10 @@ bool HostNet::are_rings_due() const noexcept {
 
 // Looks several times: the line of the next message is in this core's cache until it is written.
 bool HostNet::poll_rings() noexcept {
-  for (int look = 1; !are_rings_due(); ++look)
+  for (int look = 1; !are_rings_due(); ++look) {
     if (look >= looks_) return false;
+    __builtin_ia32_pause();
+  }
   if (!turn_.try_lock()) return false;
   note_arrival();
   if (inbox_->sleeps()) inbox_->wake_up();

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -84,6 +85,7 @@ struct RingShape {
 struct RingMemory {
   RingMemory(void* memory, const RingShape& ring_shape) noexcept
       : shape(ring_shape),
+        laps_shift(std::countr_zero(ring_shape.cells)),
         head(static_cast<RingHead*>(memory)),
         cells(reinterpret_cast<Cell*>(head + 1)),
         data(reinterpret_cast<char*>(cells + ring_shape.cells)) {}
@@ -91,12 +93,13 @@ struct RingMemory {
     return cells[number & (shape.cells - 1)];
   }
   uint32_t lap_of(uint64_t number) const noexcept {
-    return static_cast<uint32_t>(number / shape.cells) + 1;
+    return static_cast<uint32_t>(number >> laps_shift) + 1;
   }
   static constexpr uint64_t lines(uint64_t bytes) noexcept {
     return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   }
   const RingShape shape;
+  const int laps_shift;  // a division would take as long as a look
   RingHead* const head;
   Cell* const cells;
   char* const data;
