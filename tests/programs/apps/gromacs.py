@@ -28,7 +28,9 @@ INPUTS = {
 }
 # It sums up in single precision, in an order that depends on the ranks; a small energy moves with the large ones.
 DIGITS, KJ, BAR = 1e-4, 0.1, 5.0
-PEPTIDE_RANKS = (1, 2, 3, 4, 6, 8)     # with which no cell is smaller than its constraints allow
+# Numbers of ranks with which no cell of the peptide is too small for it, with constraints and without.
+TIED_RANKS = (1, 2, 3, 4, 6, 8)
+FREE_RANKS = (*TIED_RANKS, 12, 16)
 # Where cores are fewer, waiting threads would keep them from others, and the run would take minutes.
 QUIET = {"openmpi": ["--bind-to", "none", "-x", "OMP_WAIT_POLICY=passive"], "mpich": ["-genv", "OMP_WAIT_POLICY", "passive"]}
 
@@ -105,11 +107,12 @@ def cases(folder, ranks):
                     results=everything if exact else logs, same_for_all_ranks=not exact, **more)
 
     out = [case("mesh", "mesh"), case("reaction field, balanced", "field", "-dlb", "yes", exact=False),
-           case("minimum", "minimum"),
            case("threads", "mesh", "-ntomp", "2", exact=False, environment={"OMP_NUM_THREADS": "2"}, launch=QUIET),
            case("continued", "mesh", "-cpi", "midst.cpt", "-noappend",
                 links={"topol.tpr": folder / "inputs/mesh.tpr", "midst.cpt": folder / "inputs/midst.cpt"})]
-    if ranks in PEPTIDE_RANKS:
+    if ranks in FREE_RANKS:
+        out.append(case("minimum", "minimum"))
+    if ranks in TIED_RANKS:
         out.append(case("pressure", "pressure", exact=False))
     if ranks > 1:
         out.append(case("ranks for the mesh", "mesh", "-npme", str(max(1, ranks // 4))))
