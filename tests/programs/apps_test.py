@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import runs  # noqa: E402
 import trees  # noqa: E402
 import programs  # noqa: E402
-from apps import (PROGRAMS, arpack, boost, dune, fftw, ga, hdf5, hypre, lammps, mumps, netcdf,  # noqa: E402
+from apps import (PROGRAMS, arpack, boost, dune, fftw, ga, gromacs, hdf5, hypre, lammps, mumps, netcdf,  # noqa: E402
                   petsc, raxml, scalapack, sundials, superlu)
 from model import Case, Number, Program, Wrong  # noqa: E402
 
@@ -110,6 +110,27 @@ class Texts(unittest.TestCase):
             with self.assertRaises(Wrong):
                 lammps.thermodynamics(wrong, None)
 
+    def test_energies_of_gromacs_are_those_of_steps_and_not_their_averages(self):
+        log = "           Step           Time\n             10        0.02000\n\n   Energies (kJ/mol)\n        LJ (SR)   Coulomb (SR)\n" \
+              "    1.63783e+04   -9.67363e+04\n Pressure (bar)   Constr. rmsd\n    5.90895e+01    1.20000e-06\n\n" \
+              "   <====  A V E R A G E S  ====>\n   Energies (kJ/mol)\n        LJ (SR)\n    1.00000e+00\n"
+        found = gromacs.energies(log)
+        self.assertEqual({name: one.value for name, one in found.items()},
+                         {"step 10: LJ (SR)": 16378.3, "step 10: Coulomb (SR)": -96736.3, "step 10: Pressure (bar)": 59.0895})
+        self.assertEqual(found["step 10: Pressure (bar)"].tolerance, gromacs.BAR)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            with self.assertRaises(Wrong):
+                gromacs.logs("", folder)
+            (folder / "replica0").mkdir()
+            (folder / "replica0/md.log").write_text(log)
+            with self.assertRaises(Wrong):
+                gromacs.logs("", folder)
+            (folder / "replica0/md.log").write_text(log + "Finished mdrun on rank 0 Sat\n")
+            (folder / "replica0/out.g96").write_text("POSITION\n")
+            self.assertEqual(sorted(gromacs.everything("", folder)),
+                             ["replica0 state", *(f"replica0, {name}" for name in sorted(found))])
+
     def test_eigenvalues_are_found_without_their_residuals(self):
         text = "  Row   1:    1.2D+00    3.4D-09\n  Row   2:    2.5D+00    1.0D-09\n"
         self.assertEqual([one.value for one in arpack.eigenvalues("pdsdrv1")(text, None).values()], [1.2, 2.5])
@@ -189,9 +210,9 @@ class Folders(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             place, seen = Path(folder, "run"), {}
             def job(command, where, environment, limit, most, standard_input):
-                seen.update(environment, link=(where / "again").resolve(), given=standard_input)
+                seen.update(environment, link=(where / "below/again").resolve(), given=standard_input)
                 return SimpleNamespace(text="", status=0, timed_out=False, seconds=0.1)
-            case = Case("c", Path("/p"), environment={"OF_THE_CASE": "3"}, links={"again": Path(folder)}, standard_input="5\n")
+            case = Case("c", Path("/p"), environment={"OF_THE_CASE": "3"}, links={"below/again": Path(folder)}, standard_input="5\n")
             mpi = SimpleNamespace(name="ours", command=lambda *words, **more: ["true"])
             with mock.patch.object(runs.executor, "run_job", job):
                 runs.run_once(runs.Seen(), case, mpi, 2, SimpleNamespace(timeout=0, keep=False), place)

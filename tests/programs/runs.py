@@ -80,6 +80,7 @@ def run_once(seen, case, mpi, ranks, options, folder):
     for name, text in case.files.items():
         (folder / name).write_text(text)
     for name, target in case.links.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(target)
     command = mpi.command(ranks, case.program, case.arguments, extra=case.launch.get(mpi.name, ()))
     limit = options.timeout or case.limit_s
