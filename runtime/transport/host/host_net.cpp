@@ -22,8 +22,8 @@ using sched::AsNobody;
 constexpr int kMostTaken = 16;
 constexpr uint64_t kFlushNs = 1'000'000'000;  // a dead peer must not delay us
 
-// Lines that a poll looks at, one after the other; some 100 ns.
-constexpr int kMostLooks = 32;
+// Lines that a poll looks at, one after the other, with a pause between; some 100 ns.
+constexpr int kMostLooks = 8;
 
 // A poll of the module below takes some ten times as long as one of the rings; 0.1 to 0.3 us.
 constexpr uint64_t kTicksBetweenPolls = 500;
