@@ -10,9 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string_view>
 
 #include "runtime/job/program_probe.h"
+#include "runtime/job/rank_variables.h"
 #include "runtime/wireup/record.h"
 #include "runtime/wireup/starter.h"
 #include "tools/mpcrun/paths.h"
@@ -74,11 +76,31 @@ void set_environment_of(const std::string& setting) {
            equals == std::string::npos ? "" : setting.c_str() + equals + 1, 1);
 }
 
-void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app) {
+// The launcher says how many ranks each process has, here one, with a ';' between hosts.
+job::RankNumbers numbers_of(int rank, int ranks) {
+  job::RankNumbers out{rank, ranks, rank, ranks};
+  const char* const text = std::getenv(wireup::kRanksVariable);
+  std::istringstream hosts(text != nullptr ? text : "");
+  int first = 0;
+  for (std::string host; std::getline(hosts, host, ';');) {
+    const auto on_host =
+        static_cast<int>(std::count(host.begin(), host.end(), ',')) + 1;
+    if (rank < first + on_host) {
+      out.local_rank = rank - first;
+      out.local_size = on_host;
+      return out;
+    }
+    first += on_host;
+  }
+  return out;
+}
+
+void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app, int rank) {
   for (const std::string& setting : spec.settings)
     if (!setting.starts_with("job.label=")) set_environment_of(setting);
   for (const auto& [name, value] : app.environment)
     ::setenv(name.c_str(), value.c_str(), 1);
+  job::set_rank_variables(numbers_of(rank, ranks_of(spec)));
   ::unsetenv(wireup::kHostedVariable);
 }
 
@@ -183,7 +205,7 @@ int become_shim(const Command& command) {
   if (!app.working_directory.empty() && ::chdir(app.working_directory.c_str()) != 0)
     return refuse(job::kExitLaunch, fmt::format("mpcrun: {}: {}", app.working_directory,
                                                 std::strerror(errno)));
-  prepare_environment(spec, app);
+  prepare_environment(spec, app, rank);
   const std::string path = beside_library(kLauncher);
   std::string own[] = {std::to_string(rank), std::to_string(ranks_of(spec)),
                        has_label(spec) ? "1" : "0", app.program};

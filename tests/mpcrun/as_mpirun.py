@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""mpcrun by the names of other launchers, and what programs and scripts of their users expect of them."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+from support import END, INIT, SANITIZED, Case, options, parse_options, run
+
+SHOWN = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
+         "OMPI_COMM_WORLD_NODE_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+         "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_SIZE", "PMI_FD", "OMPI_MCA_orte_ess_num_procs")
+SAY = "".join(f'printf(" %s", getenv("{name}") ? getenv("{name}") : "-");' for name in SHOWN)
+
+
+def said(rank, size):
+    """What the variables are in a job on one host."""
+    return " ".join(str(n) for n in (rank, size) * 2 + (rank, rank, size, rank, size, rank, size)) + " - -"
+
+
+def launcher(name="mpirun"):
+    return os.path.join(options.build, "compat", "bin", name)
+
+
+def mpirun(*args, name="mpirun", timeout=60, **kwargs):
+    done = subprocess.run([launcher(name), *map(str, args)], capture_output=True,
+                          text=True, timeout=timeout, **kwargs)
+    return done.returncode, done.stdout, done.stderr
+
+
+class AsMpirun(Case):
+    def passes(self, *args, **kwargs):
+        status, out, err = mpirun(*args, **kwargs)
+        self.assertEqual((status, err), (0, ""), args)
+        return sorted(out.splitlines())
+
+    def gcc(self, name, body):
+        """A program that mpcc did not link."""
+        folder = self.programs.folder.name
+        source, output, library = (os.path.join(folder, name + "_g.c"), os.path.join(folder, name + "_g"),
+                                   os.path.join(options.build, "lib"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+                       "int main(int argc, char **argv) { int rank = -1, size = 0; (void)argc, (void)argv;"
+                       f" (void)rank, (void)size; {body} }}\n")
+        subprocess.run(["gcc", source, "-I" + os.path.join(options.build, "include"), "-L" + library, "-lmpi_abi",
+                        "-Wl,-rpath," + library, "-o", output], check=True)
+        return output
+
+    def script(self, text, name="script"):
+        path = os.path.join(self.programs.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
+    def both(self, name, body):
+        """The program by mpcc, and, where such jobs can be, by gcc: ranks are processes then."""
+        programs = [self.programs.build(name, body)]
+        if not SANITIZED and tool_exists():
+            programs.append(self.gcc(name, body))
+        return programs
+
+
+def tool_exists():
+    return os.path.exists(os.path.join(options.build, "lib", "mpc", "mpclaunch"))
+
+
+class RankVariables(AsMpirun):
+    PROGRAM = INIT + 'printf("%d", rank);' + SAY + 'puts(""); fflush(stdout); if (argc > 1 && system(argv[1])) return 9;' + END
+
+    def test_ranks_have_their_numbers_in_the_environment(self):
+        wanted = [f"{rank} {said(rank, 2)}" for rank in range(2)]
+        # What another launcher has left is not the ranks'.
+        left = dict(os.environ, PMI_RANK="1", PMI_SIZE="2", OMPI_COMM_WORLD_RANK="7", OMPI_COMM_WORLD_SIZE="9")
+        for program in self.both("numbers", self.PROGRAM):
+            self.assertEqual(self.passes("-n", 2, program), wanted)
+            self.assertEqual(self.passes("-n", 1, program, ":", "-n", 1, program, env=left), wanted)
+            self.assertEqual(self.passes("-n", 2, "-x", "PMI_RANK=5", program), wanted)
+            path = self.script('#!/bin/sh\nexport MINE=$OMPI_COMM_WORLD_LOCAL_RANK:$PMI_RANK\nexec "$@"\n')
+            mine = INIT + 'puts(getenv("MINE"));' + END
+            self.assertEqual(self.passes("-n", 2, path, self.both("mine", mine)[program.endswith("_g")]), ["0:0", "1:1"])
+
+    def test_python_reads_them(self):
+        line = "import os; print(os.environ['OMPI_COMM_WORLD_RANK'], os.environ['MPI_LOCALNRANKS'])"
+        path = self.script("#!/usr/bin/env python3\n" + line + "\n")
+        if run("-n", 1, path)[0] == 126:
+            self.skipTest("this Python cannot be ranks")
+        self.assertEqual(self.passes("-n", 3, path), ["0 3", "1 3", "2 3"])
+
+    def test_a_child_of_a_rank_is_no_rank(self):
+        for program in self.both("numbers", self.PROGRAM):
+            # A program of its own, and a job of its own, also within a job of another launcher's with one process.
+            for env in ({}, {"PMI_SIZE": "1", "PMI_RANK": "0", "PMI_FD": "5"},
+                        {"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0", "OMPI_MCA_orte_ess_num_procs": "1"}):
+                lines = self.passes("-n", 2, program, program, env={**os.environ, **env})
+                self.assertEqual(lines, sorted(f"{own} {said(rank, 2)}" for rank in (0, 1) for own in (rank, 0)))
+                lines = self.passes("-n", 2, program, f"{launcher()} -n 3 {program}", env={**os.environ, **env})
+                self.assertEqual(len(lines), 8)
+                self.assertEqual(lines.count(f"2 {said(2, 3)}"), 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *parse_options()], verbosity=2)
