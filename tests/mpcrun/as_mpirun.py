@@ -67,6 +67,33 @@ def tool_exists():
     return os.path.exists(os.path.join(options.build, "lib", "mpc", "mpclaunch"))
 
 
+class Counts(AsMpirun):
+    """Without -n, as many ranks as the launcher starts whose options these are."""
+
+    def test_hosts_say_how_many_ranks_there_are(self):
+        folder = self.programs.folder.name
+        files = {}
+        for name, text in (("openmpi", "localhost slots=2 max_slots=4\n# a comment\n"), ("mpich", f"{os.uname().nodename}:4\n"),
+                           ("twice", "localhost\nlocalhost\n"), ("plain", "localhost\n")):
+            files[name] = os.path.join(folder, name)
+            with open(files[name], "w", encoding="utf-8") as file:
+                file.write(text)
+        programs = self.both("count", INIT + 'printf("of %d\\n", size);' + END)
+        for count, line in ((2, "--npernode 2"), (1, "--pernode"), (2, "--map-by ppr:2:node"), (2, "-ppn 2"),
+                            (2, "--hostfile {openmpi}"), (4, "-f {mpich}"), (2, "--machinefile {twice}"),
+                            (1, "--hostfile {plain}"), (3, "--hostfile {plain} --npernode 3"),
+                            (2, "--host localhost,localhost"), (2, "-hosts localhost,localhost"),
+                            (3, "--host localhost:3"), (2, "--host localhost:3 --npernode 2"), (1, "--host localhost"),
+                            (2, "--host localhost:3 -n 2"), (1, "")):
+            for program in programs:
+                with self.subTest(line=line, program=program):
+                    self.assertEqual(self.passes(*line.format(**files).split(), program), count * [f"of {count}"])
+        status, out, err = run("--hosts", "localhost", "--ranks-per-host", 3, programs[0])
+        self.assertEqual((status, out, err), (0, 3 * "of 3\n", ""))
+        # Programs of a job say it each by itself.
+        self.assertEqual(self.passes("--host", "localhost:3", programs[0], ":", programs[0]), 2 * ["of 2"])
+
+
 class RankVariables(AsMpirun):
     PROGRAM = INIT + 'printf("%d", rank);' + SAY + 'puts(""); fflush(stdout); if (argc > 1 && system(argv[1])) return 9;' + END
 

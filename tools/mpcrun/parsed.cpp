@@ -58,7 +58,7 @@ Result<> take_export(const char* option, const std::string& item,
 Result<> fill_app(const Parsed& p, const std::vector<std::string>& words,
                   Command& command) {
   job::AppSpec app;
-  app.ranks = p.ranks;
+  app.ranks = std::max(p.ranks, 1);
   if (words.empty())
     return {Errc::kArg, "no program given; mpcrun --help shows examples"};
   app.program = words.front();

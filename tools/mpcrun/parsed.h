@@ -19,7 +19,7 @@ namespace mpc::tools {
 inline constexpr int kMaxRanks = 100000;
 
 struct Parsed {
-  int ranks = 1;
+  int ranks = 0;  // 0: not said
   int comm_cores = -1;
   std::string progress, emulate;
   std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace,
