@@ -29,6 +29,12 @@ def mpirun(*args, name="mpirun", timeout=60, **kwargs):
     return done.returncode, done.stdout, done.stderr
 
 
+def has_launcher():
+    """Can ranks be processes of their own? Asked before the options are read, too."""
+    build = next((word for last, word in zip(sys.argv, sys.argv[1:]) if last == "--build"), "")
+    return os.path.exists(os.path.join(build, "lib", "mpc", "mpclaunch"))
+
+
 class AsMpirun(Case):
     def passes(self, *args, **kwargs):
         status, out, err = mpirun(*args, **kwargs)
@@ -58,13 +64,9 @@ class AsMpirun(Case):
     def both(self, name, body):
         """The program by mpcc, and, where such jobs can be, by gcc: ranks are processes then."""
         programs = [self.programs.build(name, body)]
-        if not SANITIZED and tool_exists():
+        if not SANITIZED and has_launcher():
             programs.append(self.gcc(name, body))
         return programs
-
-
-def tool_exists():
-    return os.path.exists(os.path.join(options.build, "lib", "mpc", "mpclaunch"))
 
 
 class Counts(AsMpirun):
@@ -92,6 +94,28 @@ class Counts(AsMpirun):
         self.assertEqual((status, out, err), (0, 3 * "of 3\n", ""))
         # Programs of a job say it each by itself.
         self.assertEqual(self.passes("--host", "localhost:3", programs[0], ":", programs[0]), 2 * ["of 2"])
+
+
+@unittest.skipUnless(not SANITIZED and has_launcher(), "no ranks that are processes")
+class OtherPrograms(AsMpirun):
+    """Programs that are no ranks of ours."""
+
+    def test_a_program_of_another_mpi_is_refused(self):
+        folder = self.programs.folder.name
+        library, source, program = (os.path.join(folder, name) for name in ("libmpi.so.40", "other.c", "other"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#ifdef LIBRARY\nint call(void) { return 0; }\n#else\nint call(void);\n"
+                       "int main(void) { return call(); }\n#endif\n")
+        subprocess.run(["gcc", "-DLIBRARY", "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40", source, "-o", library], check=True)
+        subprocess.run(["gcc", source, library, "-Wl,-rpath," + folder, "-o", program], check=True)
+        for words in ((program,), ("-n", 1, "true", ":", "-n", 1, program), ("--ranks-per-process", 1, program)):
+            status, out, err = mpirun("-n", 2, *words) if words[0] != "-n" else mpirun(*words)
+            self.assertEqual((status, out), (126, ""), err)
+            self.assertIn("another MPI (libmpi.so.40)", err)
+            self.assertEqual(len(err.splitlines()), 1)
+        self.refused(126, "-n", 2, "--ranks-per-process", 1, program, says=["another MPI (libmpi.so.40)"])
+        # What a script does is its own.
+        self.assertEqual(self.passes("-n", 2, self.script(f"#!/bin/sh\n{program}\necho $?\n")), ["0", "0"])
 
 
 class RankVariables(AsMpirun):

@@ -176,6 +176,16 @@ Result<> decide_to_go_on(const Parsed& parsed, Command& command) {
   return {};
 }
 
+bool can_be_hosted(const Command& command) {
+  for (const job::AppSpec& app : command.spec.apps) {
+    std::string why;
+    if (mpc_can_be_process(app, why)) continue;
+    std::fprintf(stderr, "mpcrun: %s\n", why.c_str());
+    return false;
+  }
+  return true;
+}
+
 void mark_hosted(const Command& command) {
   if (command.is_hosted)
     ::setenv(wireup::kHostedVariable, "1", 1);

@@ -133,6 +133,8 @@ int main(int argc, char** argv) {
     return mpc::tools::become_srun(argc, argv, spec);
   if (mpc::tools::refuses_hosts(command.plan)) return mpc::job::kExitLaunch;
   if (mpc::tools::is_part_of_hosted()) return mpc::tools::become_shim(command);
+  if (command.is_hosted && !mpc::tools::can_be_hosted(command))
+    return mpc::job::kExitNotExecutable;
   if (command.is_hosted && spec.show_only) return mpc::tools::show_hosted(command);
   if (mpc::tools::needs_launcher(command))
     return mpc::tools::become_launcher(argc, argv, command);
