@@ -20,6 +20,7 @@
 #include "runtime/job/host_map.h"
 #include "runtime/job/interpreter.h"
 #include "runtime/job/loading.h"
+#include "runtime/job/lone_child.h"
 #include "runtime/job/openmp.h"
 #include "runtime/job/program_files.h"
 #include "runtime/job/registry.h"
@@ -186,6 +187,7 @@ std::vector<std::string> NodeJob::environment_of(const Rank& rank) const {
     out = changed_environment(std::move(out), spec_.apps[app].own_environment[index]);
   }
   add_rank_variables(out, numbers_of(rank));
+  if (!mark_for_children_.empty()) out.push_back(mark_for_children_);
   return out;
 }
 
@@ -277,6 +279,9 @@ void name_process_after(const std::string& path) {
 }
 
 Result<> NodeJob::spawn_ranks() {
+  // One process says it for all.
+  if (wireup_->index() == 0 && size() > 1)
+    mark_for_children_ = make_mark_for_children();
   for (auto& rank : ranks_) {
     sched::UltSpec ult;
     ult.entry = [this, r = rank.get()] { rank_main(*r); };

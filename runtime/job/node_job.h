@@ -183,6 +183,7 @@ class NodeJob final : public EndableJob {
   int exit_status() const;
 
   JobSpec spec_;
+  std::string mark_for_children_;  // an entry of the environment
   const std::unique_ptr<wireup::Wireup> wireup_;
   std::unique_ptr<topo::Machine> machine_;
   CoreChoice choice_;

@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/job/lone_child.h"
+
 namespace mpc::job {
 
 struct RankNumbers {
@@ -51,12 +53,12 @@ inline bool is_rank_variable(std::string_view name) noexcept {
                      [&](const RankVariable& one) { return name == one.name; });
 }
 
-// By such a variable a process would find another launcher that has started mpcrun, and is not the
-// launcher of the rank.
+// By such a variable a process would find another launcher that has started mpcrun, or another job
+// of ours, and not that of the rank.
 inline bool is_of_starter(std::string_view name) noexcept {
-  return name == "PMI_FD" || name == "PMI_PORT" || name.starts_with("PMIX_") ||
-         name.starts_with("OMPI_MCA_orte_") || name.starts_with("OMPI_MCA_ess") ||
-         name == "OMPI_MCA_pmix";
+  return name == kMarkVariable || name == "PMI_FD" || name == "PMI_PORT" ||
+         name.starts_with("PMIX_") || name.starts_with("OMPI_MCA_orte_") ||
+         name.starts_with("OMPI_MCA_ess") || name == "OMPI_MCA_pmix";
 }
 
 // Removes what a starter has left for mpcrun itself, which is no rank.

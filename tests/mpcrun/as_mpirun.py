@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from support import END, INIT, SANITIZED, Case, options, parse_options, run
+from support import END, INIT, SANITIZED, Case, options, parse_options, run, tool
 
 SHOWN = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
          "OMPI_COMM_WORLD_NODE_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
@@ -116,6 +116,35 @@ class OtherPrograms(AsMpirun):
         self.refused(126, "-n", 2, "--ranks-per-process", 1, program, says=["another MPI (libmpi.so.40)"])
         # What a script does is its own.
         self.assertEqual(self.passes("-n", 2, self.script(f"#!/bin/sh\n{program}\necho $?\n")), ["0", "0"])
+
+
+class Wrappers(AsMpirun):
+    """Programs that start the program, or would become it, where ranks are threads."""
+
+    SAYS = "if it is to be the rank, write mpcrun --ranks-per-process 1"
+
+    def test_a_program_that_was_meant_to_be_the_rank_says_that_it_runs_alone(self):
+        program = self.programs.build("alone", INIT + 'printf("%d of %d\\n", rank, size);' + END)
+        wrapper = self.programs.build("wrapper", "return system(argv[1]) == 0 && system(argv[1]) == 0 ? 0 : 9;")
+        for words in ((), ("-p", 2)):
+            status, out, err = mpirun("-n", 4, *words, wrapper, program)
+            self.assertEqual((status, out), (0, 8 * "0 of 1\n"))
+            self.assertIn(self.SAYS, err)
+            self.assertEqual(len(err.splitlines()), 1, err)
+        # Not where children are what they are meant to be, nor where the user knows.
+        self.assertEqual(self.passes("-n", 1, wrapper, program), 2 * ["0 of 1"])
+        self.assertEqual(self.passes("-n", 2, wrapper, f"{tool('mpcrun')} -n 1 {program}"), 4 * ["0 of 1"])
+        self.assertEqual(self.passes("-n", 2, wrapper, program, env=dict(os.environ, MPC_LOG_LEVEL="error")), 4 * ["0 of 1"])
+        both = self.programs.build("both", INIT + "if (system(argv[1])) return 9;" + END)
+        self.assertEqual(self.passes("-n", 2, both, program), 2 * ["0 of 1"])
+
+    def test_a_wrapper_that_would_become_the_program_is_told_how(self):
+        becomes = self.programs.build("becomes", "execv(argv[1], argv + 1); return 3;")
+        status, _, err = mpirun("-n", 2, becomes, becomes)
+        self.assertEqual(status, 3)
+        first = next(line for line in err.splitlines() if "refused, as it would" in line)
+        self.assertLess(0, first.find("write mpcrun --ranks-per-process 1"))
+        self.assertLess(first.find("--ranks-per-process 1"), first.find("as a child"))
 
 
 class RankVariables(AsMpirun):
