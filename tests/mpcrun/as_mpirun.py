@@ -118,6 +118,60 @@ class OtherPrograms(AsMpirun):
         self.assertEqual(self.passes("-n", 2, self.script(f"#!/bin/sh\n{program}\necho $?\n")), ["0", "0"])
 
 
+class Forgiving(AsMpirun):
+    """What mpirun and mpiexec forgive, and mpcrun refuses; variables that all obey."""
+
+    def test_variables_that_are_not_there(self):
+        env = {**os.environ, "HERE": "1", "ALSO": "2"}
+        env.pop("GONE", None)
+        body = INIT + ('printf("%s %s %s\\n", getenv("HERE"), getenv("ALSO"), getenv("SET") ? getenv("SET") : "-");' + END)
+        for program in self.both("variables", body):
+            status, out, err = mpirun("-n", 2, "-x", "GONE", program, env=env)
+            self.assertEqual((status, out), (0, 2 * "1 2 -\n"))
+            self.assertEqual(err, "mpcrun: -x GONE: there is no such environment variable\n")
+            for words in (("-x", "HERE,ALSO"), ("-x", "HERE", "-x", "SET=-")):
+                self.assertEqual(self.passes("-n", 2, *words, program, env=env), 2 * ["1 2 -"])
+            words = ("--mca", "mca_base_env_list", "SET=7;HERE")
+            self.assertEqual(self.passes("-n", 2, *words, program, env=env), 2 * ["1 2 7"])
+        self.refused(2, "-n", 2, "-x", "GONE", program, env=env, says=["-x GONE: there is no such"])
+
+    def test_an_option_given_twice(self):
+        program = self.programs.build("size", INIT + 'printf("%d\\n", size);' + END)
+        for name in ("mpirun", "mpiexec"):
+            status, out, err = mpirun("-n", 2, "-np", 3, program, name=name)
+            self.assertEqual((status, out, err), (0, "3\n3\n3\n", "mpcrun: -np is given twice: 3 counts\n"))
+        self.refused(2, "-n", 2, "-np", 3, program, says=["-np is given twice"])
+
+    def test_the_time_limit_may_be_a_variable(self):
+        for program in self.both("sleeps", "sleep(argc > 1 ? 0 : 30); return 0;"):
+            def env(text):
+                return {**os.environ, "MPIEXEC_TIMEOUT": text}
+            self.assertEqual(mpirun("-n", 2, program, env=env("1"))[0], 124)
+            self.assertEqual(mpirun("-n", 2, "--timeout", 1, program, env=env("50"))[0], 124)
+            for text in ("50", "0", ""):
+                self.assertEqual(mpirun("-n", 2, program, "quick", env=env(text)), (0, "", ""))
+            self.assertIn("MPIEXEC_TIMEOUT", mpirun("-n", 2, program, env=env("soon"))[2])
+
+    def test_an_option_is_no_value_of_another_one(self):
+        program = self.programs.build("size", INIT + 'printf("%d\\n", size);' + END)
+        for words, says in ((("--trace", "-n", 2), "--trace wants FILE.json, and there is none"),
+                            (("--profile-file", "--", program), "--profile-file wants"),
+                            (("--wdir", "--oversubscribe"), "--wdir wants DIR")):
+            self.refused(2, *words, program, says=[says], cwd=self.programs.folder.name)
+        self.assertFalse(os.path.exists(os.path.join(self.programs.folder.name, "-n")))
+
+    @unittest.skipUnless(not SANITIZED and has_launcher(), "no ranks that are processes")
+    def test_no_advice_that_is_refused(self):
+        program = self.gcc("plain", INIT + END)
+        for start in (run, mpirun):
+            for option in ("--profile", "--counters", "--trace=t.json"):
+                status, out, err = start("-n", 2, option, program)
+                self.assertEqual((status, out), (2, ""), err)
+                name = option.split("=", maxsplit=1)[0]
+                self.assertIn(f"{name}: {program} was not built by mpcc", err)
+                self.assertIn("leave the option out", err)
+
+
 class Wrappers(AsMpirun):
     """Programs that start the program, or would become it, where ranks are threads."""
 

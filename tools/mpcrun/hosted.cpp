@@ -10,14 +10,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sstream>
 #include <string_view>
 
 #include "runtime/job/program_probe.h"
 #include "runtime/job/rank_variables.h"
+#include "runtime/loader/tool_hints.h"
 #include "runtime/wireup/record.h"
 #include "runtime/wireup/starter.h"
 #include "tools/mpcrun/paths.h"
+#include "tools/mpcrun/peers.h"
+#include "tools/mpcrun/unwrap.h"
 
 namespace mpc::tools {
 namespace {
@@ -49,6 +53,33 @@ Result<> check_options(const Parsed& parsed) {
               "any program is, and this option does not reach it: leave it out, or "
               "write -p RANKS, for programs built by mpcc",
               option)};
+}
+
+// Is it a program that mpcc did not make? Not a script, which may end in one that it did; not a
+// tool, which goes before mpcrun.
+bool is_foreign_program(const job::AppSpec& app) {
+  const std::string path = find_in_path(app.program);
+  std::ifstream file(path, std::ios::binary);
+  char magic[4] = "";
+  std::string ignored;
+  return file.read(magic, sizeof magic) && std::memcmp(magic, "\177ELF", 4) == 0 &&
+         loader::hint_for_tool(path).empty() && mpc_can_be_process(app, ignored) &&
+         !mpc_can_be_copied(app);
+}
+
+// The advice for such a program, a process for each rank, would not have the option.
+Result<> check_shared_options(const Parsed& parsed, const Command& command) {
+  const char* option = foreign_option(parsed);
+  if (option == nullptr) return {};
+  for (const job::AppSpec& app : command.spec.apps)
+    if (is_foreign_program(app))
+      return {Errc::kArg,
+              fmt::format("{}: {} was not built by mpcc, and this option is for ranks "
+                          "that share a process: compile and link it with mpcc, mpcxx "
+                          "or mpcfort; or write --ranks-per-process 1 and leave the "
+                          "option out",
+                          option, app.program)};
+  return {};
 }
 
 // The program of the job to which this rank belongs.
@@ -107,9 +138,8 @@ void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app, int 
 // The launchers of others start whatever they are given: so does mpcrun under their names, if no option says how many
 // processes there are, or needs a process of ours.
 bool is_left_to_us(const Parsed& parsed, const HostWish& wish) {
-  const std::string_view name = program_invocation_short_name;
-  return (name == "mpirun" || name == "mpiexec") && wish.processes == 0 &&
-         wish.processes_per_host == 0 && foreign_option(parsed) == nullptr;
+  return has_peer_name() && wish.processes == 0 && wish.processes_per_host == 0 &&
+         foreign_option(parsed) == nullptr;
 }
 
 bool has_label(const job::JobSpec& spec) {
@@ -145,7 +175,8 @@ std::string fault_of_ranks_per_process(const std::string& text) {
 
 Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command) {
   const std::string& text = parsed.ranks_per_process;
-  if (text.empty() && !is_left_to_us(parsed, wish)) return {};
+  if (text.empty() && !is_left_to_us(parsed, wish))
+    return check_shared_options(parsed, command);
   const auto& apps = command.spec.apps;
   const bool is_auto = text.empty() || text == "auto";
   if (!is_auto) wish.ranks_per_process = std::atoi(text.c_str());

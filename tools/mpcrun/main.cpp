@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/wireup/hosted.h"
+#include "runtime/wireup/record.h"
 #include "runtime/wireup/starter.h"
 #include "tools/mpcrun/allocation.h"
 #include "tools/mpcrun/heap.h"
@@ -105,6 +106,16 @@ void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
   std::exit(mpc::job::kExitLaunch);
 }
 
+// Once: by the first start of the first process.
+void print_warnings(const mpc::tools::Command& command) {
+  if (std::getenv(kMarker) != nullptr ||
+      std::getenv(mpc::wireup::kLauncherVariable) != nullptr ||
+      !mpc::wireup::find_starter().is_first())
+    return;
+  for (const std::string& warning : command.warnings)
+    std::fprintf(stderr, "mpcrun: %s\n", warning.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -124,6 +135,7 @@ int main(int argc, char** argv) {
   }
   auto& command = std::get<mpc::tools::Command>(parsed);
   mpc::job::JobSpec& spec = command.spec;
+  print_warnings(command);
   // For jobs that the program spawns; they are told of the hosts in the same way.
   if (!command.agent.empty())
     ::setenv(mpc::tools::kAgentVariable, command.agent.c_str(), 1);

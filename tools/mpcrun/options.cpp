@@ -308,6 +308,8 @@ std::variant<Command, Finished> parse_options(int argc, char** argv) {
     declare(app, parsed, i == 0);
     const auto words = read_words((*programs)[i], known_options(first_app, app));
     if (!words) return usage_error(words.error().message);
+    command.warnings.insert(command.warnings.end(), words->warnings.begin(),
+                            words->warnings.end());
     if (!words->program_file.empty())
       return usage_error(words->typed.at("--configfile") +
                          " goes before the first program, on the command line");
@@ -323,6 +325,8 @@ std::variant<Command, Finished> parse_options(int argc, char** argv) {
     }
     if (auto filled = fill_app(parsed, words->command, command); !filled)
       return usage_error(as_typed(filled.error().message, *words));
+    for (std::string& warning : command.warnings)
+      warning = as_typed(std::move(warning), *words);
     if (i > 0) continue;
     of_job = parsed;
     words_of_job = *words;

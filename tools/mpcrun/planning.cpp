@@ -81,6 +81,8 @@ Result<> check_several(const Parsed& of_job, const Command& command) {
 
 Result<> finish(Parsed& of_job, const Words& words, Command& command) {
   MPC_TRY(fill_all_apps(of_job, command));
+  for (std::string& warning : command.warnings)
+    warning = as_typed(std::move(warning), words);
   HostWish& hosts = of_job.hosts;
   MPC_TRY(count_ranks(of_job, words, command.spec));
   int64_t ranks = 0;
