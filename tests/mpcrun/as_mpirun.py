@@ -2,6 +2,7 @@
 """mpcrun by the names of other launchers, and what programs and scripts of their users expect of them."""
 
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -170,6 +171,44 @@ class Forgiving(AsMpirun):
                 name = option.split("=", maxsplit=1)[0]
                 self.assertIn(f"{name}: {program} was not built by mpcc", err)
                 self.assertIn("leave the option out", err)
+
+
+class FoldersAndInput(AsMpirun):
+    BODY = INIT + ('char folder[4096]; int n = 0; while (getchar() != EOF) ++n;'
+                   'printf("%d %s %d\\n", rank, getcwd(folder, sizeof folder), n);' + END)
+
+    def test_each_program_may_have_a_folder(self):
+        here = os.path.realpath(self.programs.folder.name)
+        os.makedirs(os.path.join(here, "sub"), exist_ok=True)
+        script = self.script('#!/bin/sh\nexec "$@"\n')
+        for program in self.both("folder", self.BODY):
+            os.makedirs(os.path.join(here, "sub"), exist_ok=True)
+            name = os.path.basename(program)
+            shutil.copy(program, os.path.join(here, "sub", name))
+            both = [f"0 {here}/sub 0", f"1 {here} 0"]
+            for words in (("-n", 1, "-wdir", "sub", f"./{name}", ":", "-n", 1, f"./{name}"),
+                          ("-n", 1, "-wdir", "sub", script, f"./{name}", ":", "-n", 1, "-wd", here, f"./{name}")):
+                self.assertEqual(self.passes(*words, cwd=here, stdin=subprocess.DEVNULL), both)
+            self.assertEqual(self.passes("-n", 1, program, ":", "-n", 1, "-wdir", "/", program, cwd=here, stdin=subprocess.DEVNULL),
+                             [f"0 {here} 0", "1 / 0"])
+            self.assertEqual(self.passes("-n", 2, "-wdir", "sub", f"./{name}", cwd=here, stdin=subprocess.DEVNULL),
+                             [f"{rank} {here}/sub 0" for rank in range(2)])
+            self.assertNotEqual(mpirun("-n", 1, "-wdir", "/none", program, ":", "-n", 1, program)[0], 0)
+        # The first program's folder is that of the job, where mpcrun has its own name.
+        program = self.programs.build("folder", self.BODY)
+        for more, folders in (((), ("/", "/")), (("--wdir", here), ("/", here))):
+            status, out, err = run("-n", 1, "--wdir", "/", program, ":", "-n", 1, *more, program, stdin=subprocess.DEVNULL)
+            self.assertEqual((status, err), (0, ""))
+            self.assertEqual(sorted(out.splitlines()), [f"{rank} {folder} 0" for rank, folder in enumerate(folders)])
+
+    def test_no_input(self):
+        here = os.path.realpath(self.programs.folder.name)
+        for program in self.both("folder", self.BODY):
+            for words, read in ((("--stdin", "none"), 0), (("-stdin", "0"), 3), ((), 3)):
+                self.assertEqual(self.passes("-n", 2, *words, program, input="ab\n", cwd=here),
+                                 [f"0 {here} {read}", f"1 {here} 0"])
+        program = self.programs.build("folder", self.BODY)
+        self.assertEqual(run("-n", 1, "--no-stdin", program, input="ab\n", cwd=here), (0, f"0 {here} 0\n", ""))
 
 
 class Wrappers(AsMpirun):

@@ -55,6 +55,12 @@ Result<> check_options(const Parsed& parsed) {
               option)};
 }
 
+// The program where it will be looked for.
+job::AppSpec in_folder(const job::JobSpec& spec, job::AppSpec app) {
+  app.program = seen_from(spec.working_directory, app.program);
+  return app;
+}
+
 // Is it a program that mpcc did not make? Not a script, which may end in one that it did; not a
 // tool, which goes before mpcrun.
 bool is_foreign_program(const job::AppSpec& app) {
@@ -72,7 +78,7 @@ Result<> check_shared_options(const Parsed& parsed, const Command& command) {
   const char* option = foreign_option(parsed);
   if (option == nullptr) return {};
   for (const job::AppSpec& app : command.spec.apps)
-    if (is_foreign_program(app))
+    if (is_foreign_program(in_folder(command.spec, app)))
       return {Errc::kArg,
               fmt::format("{}: {} was not built by mpcc, and this option is for ranks "
                           "that share a process: compile and link it with mpcc, mpcxx "
@@ -180,8 +186,8 @@ Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command) {
   const auto& apps = command.spec.apps;
   const bool is_auto = text.empty() || text == "auto";
   if (!is_auto) wish.ranks_per_process = std::atoi(text.c_str());
-  if (is_auto && !std::all_of(apps.begin(), apps.end(), [](const job::AppSpec& app) {
-        return mpc_can_be_copied(app);
+  if (is_auto && !std::all_of(apps.begin(), apps.end(), [&](const job::AppSpec& app) {
+        return mpc_can_be_copied(in_folder(command.spec, app));
       }))
     wish.ranks_per_process = 1;
   command.is_hosted = wish.ranks_per_process == 1;
@@ -210,7 +216,7 @@ Result<> decide_to_go_on(const Parsed& parsed, Command& command) {
 bool can_be_hosted(const Command& command) {
   for (const job::AppSpec& app : command.spec.apps) {
     std::string why;
-    if (mpc_can_be_process(app, why)) continue;
+    if (mpc_can_be_process(in_folder(command.spec, app), why)) continue;
     std::fprintf(stderr, "mpcrun: %s\n", why.c_str());
     return false;
   }

@@ -106,6 +106,14 @@ void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
   std::exit(mpc::job::kExitLaunch);
 }
 
+void take_input_away() {
+  const int null = ::open("/dev/null", O_RDONLY);
+  if (null > STDIN_FILENO) {
+    ::dup2(null, STDIN_FILENO);
+    ::close(null);
+  }
+}
+
 // Once: by the first start of the first process.
 void print_warnings(const mpc::tools::Command& command) {
   if (std::getenv(kMarker) != nullptr ||
@@ -136,6 +144,7 @@ int main(int argc, char** argv) {
   auto& command = std::get<mpc::tools::Command>(parsed);
   mpc::job::JobSpec& spec = command.spec;
   print_warnings(command);
+  if (command.has_no_input) take_input_away();
   // For jobs that the program spawns; they are told of the hosts in the same way.
   if (!command.agent.empty())
     ::setenv(mpc::tools::kAgentVariable, command.agent.c_str(), 1);

@@ -201,7 +201,7 @@ void declare_job(CLI::App& app, Parsed& p) {
   app.add_option("--export-all", p.exports_of_all, "As -x, for all programs of the job")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
-  app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
+  app.add_flag("--no-stdin", p.no_stdin, "Rank 0 has an empty standard input, too");
   app.set_version_flag("-V,--version", std::string("mpcrun ") + version_text());
 }
 
@@ -214,6 +214,9 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                  "Environment variable of the ranks: NAME=VALUE, or NAME to pass it on")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
+  app.add_option("--wdir,--wd", p.wdir,
+                 "Run in this folder; before another program: that one only")
+      ->type_name("DIR");
   if (first) {
     declare_hosts(app, p);
     declare_processes(app, p);
@@ -329,6 +332,7 @@ std::variant<Command, Finished> parse_options(int argc, char** argv) {
       warning = as_typed(std::move(warning), *words);
     if (i > 0) continue;
     of_job = parsed;
+    command.has_no_input = parsed.no_stdin;
     words_of_job = *words;
     if (auto filled = fill_job(parsed, spec); !filled)
       return usage_error(as_typed(filled.error().message, *words));

@@ -97,6 +97,7 @@ Result<> fill_app(const Parsed& p, const std::vector<std::string>& words,
   app.args.assign(words.begin() + 1, words.end());
   for (const std::string& item : p.exports)
     MPC_TRY(take_export("--export", item, app.environment, command));
+  if (!p.wdir.empty()) app.working_directory = std::filesystem::absolute(p.wdir);
   unwrap(app);
   command.spec.apps.push_back(std::move(app));
   return {};

@@ -29,7 +29,8 @@ struct Parsed {
   std::string ranks_per_process;  // a number, or auto
   std::string on_fail = "end";    // or notify
   std::string agent;
-  bool label = false, show = false, report = false, counters = false, profile = false;
+  bool label = false, show = false, report = false, counters = false, profile = false,
+       no_stdin = false;
   double timeout = 0;
   std::vector<std::string> shown;  // in the help; the command never reaches CLI11
 };

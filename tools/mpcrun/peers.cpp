@@ -33,6 +33,7 @@ constexpr Value kValues[] = {
     {"output", "tag", "--label"},
     {"display", "map bind bindings allocation topo", "--report"},
     {"stdin", "0", ""},
+    {"stdin", "none", "--no-stdin"},
     {"usize", "SYSTEM system", ""},
     {"initial-errhandler", "mpi_errors_are_fatal", ""},
 };

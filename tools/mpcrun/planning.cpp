@@ -6,9 +6,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <vector>
 
 #include "runtime/wireup/record.h"
 #include "tools/mpcrun/hosted.h"
+#include "tools/mpcrun/peers.h"
+#include "tools/mpcrun/unwrap.h"
 
 namespace mpc::tools {
 namespace {
@@ -77,12 +81,34 @@ Result<> check_several(const Parsed& of_job, const Command& command) {
   return {};
 }
 
+// A folder of the first program is the job's, unless another program has one of its own, or, by the
+// name of another launcher, might: there each has its own.
+void settle_folders(job::JobSpec& spec) {
+  std::vector<job::AppSpec>& apps = spec.apps;
+  const bool are_own = std::any_of(
+      apps.begin() + 1, apps.end(),
+      [](const job::AppSpec& app) { return !app.working_directory.empty(); });
+  if (!are_own && (apps.size() == 1 || !has_peer_name())) {
+    apps.front().working_directory.clear();
+    return;
+  }
+  for (job::AppSpec& app : apps) {
+    if (app.working_directory.empty() && !has_peer_name())
+      app.working_directory = spec.working_directory.empty()
+                                  ? ""
+                                  : std::filesystem::absolute(spec.working_directory);
+    app.program = seen_from(app.working_directory, app.program);
+  }
+  spec.working_directory.clear();
+}
+
 }  // namespace
 
 Result<> finish(Parsed& of_job, const Words& words, Command& command) {
   MPC_TRY(fill_all_apps(of_job, command));
   for (std::string& warning : command.warnings)
     warning = as_typed(std::move(warning), words);
+  settle_folders(command.spec);
   HostWish& hosts = of_job.hosts;
   MPC_TRY(count_ranks(of_job, words, command.spec));
   int64_t ranks = 0;

@@ -235,7 +235,9 @@ Result<> ask_script(job::JobSpec& spec, job::AppSpec& app, int first_rank, int s
   if (files.path().empty())
     return {Errc::kSystem,
             fmt::format("a folder in TMPDIR or /tmp: {}", std::strerror(errno))};
-  const auto answers = ask(app, spec.working_directory, files.path(), first_rank, size);
+  const std::string& folder =
+      app.working_directory.empty() ? spec.working_directory : app.working_directory;
+  const auto answers = ask(app, folder, files.path(), first_rank, size);
   MPC_TRY(answers);
   const Answer& first = answers->front();
   for (size_t i = 1; i < answers->size(); ++i)
@@ -246,8 +248,7 @@ Result<> ask_script(job::JobSpec& spec, job::AppSpec& app, int first_rank, int s
                           "mpcrun -n 1 ./a : -n 7 ./b",
                           app.program, first_rank + static_cast<int>(i), first_rank)};
   std::error_code ignored;
-  const std::string here =
-      spec.working_directory.empty() ? "." : spec.working_directory;
+  const std::string here = folder.empty() ? "." : folder;
   if (!std::filesystem::equivalent(here, first.folder, ignored)) {
     if (spec.apps.size() > 1)
       return {Errc::kImage,
