@@ -43,7 +43,7 @@ bool is_of_others(std::string_view variable) {
       "MPC_VERSION", "MPC_STEP_TAKEN",
       "MPC_SHIM",    "MPC_LAUNCHER_HOSTED",  // wireup's
       "MPC_AGENT",   "MPC_JOB_HOSTS",        // mpcrun's
-      "MPC_SPAWNER"};
+      "MPC_SPAWNER", "MPC_PARENT_JOB"};
   return variable.starts_with("MPC_TEST_") ||
          std::find(std::begin(kNames), std::end(kNames), variable) != std::end(kNames);
 }

@@ -13,6 +13,7 @@
 #include "runtime/job/host_map.h"
 #include "runtime/job/hosted_process.h"
 #include "runtime/job/job.h"
+#include "runtime/job/lone_child.h"
 
 namespace mpc::mpi {
 
@@ -94,7 +95,10 @@ void update_running(RankState& state) noexcept {
   if (!is_running && !has_run) return;
   state.rank->phase.store(is_running ? job::kInMpi : job::kAfterFinalize,
                           std::memory_order_relaxed);  // see job::Rank
-  if (!is_running) job::note_finalized(*state.rank);
+  if (is_running)
+    job::note_that_ranks_use_mpi();
+  else
+    job::note_finalized(*state.rank);
 }
 
 void note_world_change(RankState& state) noexcept {

@@ -32,10 +32,11 @@ job::Rank* rank_that_may_not() { return is_forked_child() ? nullptr : own_rank()
 int refuse(const job::Rank& rank, const char* call, const char* program) {
   const std::string text = fmt::format(
       "mpcrun: rank {} of {} called {}(\"{}\"): refused, as it would replace the "
-      "process that all "
-      "ranks share. Start the program as a child (system, posix_spawn, fork and exec); "
-      "give mpcrun "
-      "what a program restarts itself for: -x NAME=VALUE, --stack-size\n",
+      "process that all ranks share. For a rank that becomes another program write "
+      "mpcrun --ranks-per-process 1 ..., which makes each rank a process of its own; "
+      "for a program that is no rank, start it as a child (system, posix_spawn, fork "
+      "and exec); give mpcrun what a program restarts itself for: -x NAME=VALUE, "
+      "--stack-size\n",
       rank.world_rank, rank.world_size, call, program);
   [[maybe_unused]] const ssize_t ignored =
       ::write(STDERR_FILENO, text.data(), text.size());

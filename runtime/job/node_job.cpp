@@ -17,8 +17,10 @@
 #include "runtime/job/crash.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
+#include "runtime/job/host_map.h"
 #include "runtime/job/interpreter.h"
 #include "runtime/job/loading.h"
+#include "runtime/job/lone_child.h"
 #include "runtime/job/openmp.h"
 #include "runtime/job/program_files.h"
 #include "runtime/job/registry.h"
@@ -81,6 +83,7 @@ int NodeJob::worker_of(int world_rank) const noexcept {
 Result<NodeJob::Program> NodeJob::make_program(const AppSpec& wanted, Start* start) {
   Program program;
   program.environment = merged_environment(wanted);
+  remove_rank_variables(program.environment);
   auto found = find_start(wanted, program.environment);
   MPC_TRY(found);
   *start = std::move(*found);
@@ -177,11 +180,33 @@ Result<> NodeJob::load_instances() {
 std::vector<std::string> NodeJob::environment_of(const Rank& rank) const {
   const Program& program = program_of(rank);
   const auto app = static_cast<size_t>(rank.app_index);
-  if (app >= spec_.apps.size()) return program.environment;  // spawned
-  const auto& own = spec_.apps[app].own_environment;
-  if (own.empty()) return program.environment;
-  const auto index = static_cast<size_t>(rank.world_rank - program.first_rank);
-  return changed_environment(program.environment, own[index]);
+  std::vector<std::string> out = program.environment;
+  // Spawned programs have nothing of their own.
+  if (app < spec_.apps.size() && !spec_.apps[app].own_environment.empty()) {
+    const auto index = static_cast<size_t>(rank.world_rank - program.first_rank);
+    out = changed_environment(std::move(out), spec_.apps[app].own_environment[index]);
+  }
+  add_rank_variables(out, numbers_of(rank));
+  if (!mark_for_children_.empty()) out.push_back(mark_for_children_);
+  return out;
+}
+
+RankNumbers NodeJob::numbers_of(const Rank& rank) const {
+  const World world = world_of(rank.world_rank);
+  RankNumbers out;
+  out.rank = out.local_rank = rank.world_rank - world.first;
+  out.size = out.local_size = world.size;
+  const HostMap& hosts = host_map();
+  if (hosts.hosts() == 1) return out;
+  const int own = processes_.process_of(rank.world_rank);
+  out.local_rank = rank.world_rank - processes_.ranks_of(own).first;
+  out.local_size = 0;
+  for (int p = 0; p < processes_.processes(); ++p) {
+    if (hosts.host_of(p) != hosts.host_of(own)) continue;
+    out.local_size += processes_.ranks_of(p).size();
+    if (p < own) out.local_rank += processes_.ranks_of(p).size();
+  }
+  return out;
 }
 
 void NodeJob::rank_main(Rank& rank) {
@@ -254,6 +279,9 @@ void name_process_after(const std::string& path) {
 }
 
 Result<> NodeJob::spawn_ranks() {
+  // One process says it for all.
+  if (wireup_->index() == 0 && size() > 1)
+    mark_for_children_ = make_mark_for_children();
   for (auto& rank : ranks_) {
     sched::UltSpec ult;
     ult.entry = [this, r = rank.get()] { rank_main(*r); };

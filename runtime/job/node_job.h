@@ -21,6 +21,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/job/openmp.h"
 #include "runtime/job/profiler.h"
+#include "runtime/job/rank_variables.h"
 #include "runtime/job/shared_parts.h"
 #include "runtime/loader/image.h"
 #include "runtime/wireup/wireup.h"
@@ -154,6 +155,7 @@ class NodeJob final : public EndableJob {
   Result<> start_spawned(const World& world);
   void check_spawned_end(const Rank& rank);
   std::vector<std::string> environment_of(const Rank& rank) const;
+  RankNumbers numbers_of(const Rank& rank) const;
   void rank_main(Rank& rank);
   int node_of(const Rank& rank) const;
   void rank_ended(Rank& rank, int status);
@@ -181,6 +183,7 @@ class NodeJob final : public EndableJob {
   int exit_status() const;
 
   JobSpec spec_;
+  std::string mark_for_children_;  // an entry of the environment
   const std::unique_ptr<wireup::Wireup> wireup_;
   std::unique_ptr<topo::Machine> machine_;
   CoreChoice choice_;

@@ -19,6 +19,20 @@ Result<> check_can_be_copied(const AppSpec& app) {
 
 }  // namespace mpc::job
 
+bool mpc_can_be_process(const mpc::job::AppSpec& app, std::string& why) {
+  const auto path = mpc::job::find_program(app.program);
+  if (!path) return true;
+  const auto file = mpc::loader::ElfFile::open(*path);
+  if (!file) return true;
+  for (const std::string& name : (*file)->needed()) {
+    const auto checked = mpc::loader::check_needed_name(name, **file);
+    if (checked.ok()) continue;
+    why += checked.error().message;
+    return false;
+  }
+  return true;
+}
+
 bool mpc_can_be_copied(const mpc::job::AppSpec& app) {
   const auto checked = mpc::job::check_can_be_copied(app);
   return checked.ok() || checked.error().code == mpc::Errc::kNotFound;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "runtime/job/hooks.h"
+#include "runtime/job/lone_child.h"
 #include "runtime/job/one_of_many.h"
 #include "runtime/job/universe.h"
 
@@ -78,6 +79,7 @@ void take_environment() {
 Job* create_singleton() {
   refuse_to_be_one_of_many();
   take_environment();
+  warn_if_lone_child();
   return new SingletonJob;
 }
 

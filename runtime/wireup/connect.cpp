@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -23,7 +24,9 @@ Result<std::unique_ptr<Wireup>> without_launcher(const Wireup::Terms& terms) {
 
 std::vector<int> ranks_in_environment() {
   const char* text = std::getenv(kRanksVariable);
-  std::istringstream in(text != nullptr ? text : "");
+  std::string numbers = text != nullptr ? text : "";
+  std::replace(numbers.begin(), numbers.end(), ';', ',');
+  std::istringstream in(numbers);
   std::vector<int> out;
   for (std::string number; std::getline(in, number, ',');)
     out.push_back(std::atoi(number.c_str()));

@@ -66,7 +66,7 @@ inline constexpr size_t kMostTextBytes = 60 << 10;
 // is for the console (runtime/job/console.h).
 inline constexpr char kLauncherVariable[] = "MPC_LAUNCHER";
 
-// The number of ranks of each process: "4,4,8".
+// The number of ranks of each process, a ';' between hosts: "4,4;8".
 inline constexpr char kRanksVariable[] = "MPC_LAUNCHER_RANKS";
 
 // The network interfaces that lead to the other hosts of the job: "eth0,eth1". Not set: one host.

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 namespace mpc::wireup {
@@ -13,17 +15,31 @@ namespace {
 constexpr char kTakenVariable[] = "MPC_STEP_TAKEN";
 
 // The variables that launchers set in each of several processes. A launcher that another one of
-// these starts comes before it.
+// these starts comes before it. The numbers alone are no sign of a launcher: our own ranks have
+// them (runtime/job/rank_variables.h), and users' scripts set them.
 struct Known {
   const char* name;
   const char* size;
   const char* index;
+  const char* signs[3];  // it sets one of them; none: the size is the sign
 };
 constexpr Known kKnown[] = {
-    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-    {"mpiexec", "PMI_SIZE", "PMI_RANK"},
-    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+    {"mpirun",
+     "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_RANK",
+     {"PMIX_NAMESPACE", "OMPI_MCA_orte_ess_num_procs"}},
+    // By a descriptor or an address, or (PALS) without PMI.
+    {"mpiexec", "PMI_SIZE", "PMI_RANK", {"PMI_FD", "PMI_PORT", "PALS_RANKID"}},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", {}},
 };
+
+bool has_sign(const Known& known) {
+  return known.signs[0] == nullptr ||
+         std::any_of(std::begin(known.signs), std::end(known.signs),
+                     [](const char* name) {
+                       return name != nullptr && std::getenv(name) != nullptr;
+                     });
+}
 
 int number(const char* variable) {
   const char* value = std::getenv(variable);
@@ -50,7 +66,7 @@ bool is_taken() {
 
 const Known* find_known() {
   for (const Known& known : kKnown) {
-    if (number(known.size) == 0) continue;
+    if (number(known.size) == 0 || !has_sign(known)) continue;
     // srun --mpi=pmi2 sets PMI's variables, too; Hydra sets more.
     const bool is_pmi_of_srun = std::strcmp(known.size, "PMI_SIZE") == 0 &&
                                 std::getenv("SLURM_STEP_NUM_TASKS") != nullptr &&

@@ -79,10 +79,11 @@ class Options(ClusterCase):
         self.refused(3, "-n", 2, "-p", 2, example("hello"), says=("libpmix-dev",))
 
     def test_other_launchers_of_several_are_told_so_once(self):
-        for size, index, name in (("PMI_SIZE", "PMI_RANK", "mpiexec"),
-                                  ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"),
-                                  ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun")):
-            env = {**os.environ, size: "4", index: "0"}
+        for size, index, name, sign in (("PMI_SIZE", "PMI_RANK", "mpiexec", "PMI_FD"),
+                                        ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", "SLURM_NTASKS"),
+                                        ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun",
+                                         "OMPI_MCA_orte_ess_num_procs")):
+            env = {**os.environ, size: "4", index: "0", sign: "4"}
             for more in ((), ("-p", 2)):
                 self.refused(3, "-n", 2, *more, example("hello"), env=env,
                              says=(name, "4 times", "mpcrun -n RANKS -p 4", size))
@@ -93,7 +94,7 @@ class Options(ClusterCase):
 
     def test_a_program_that_is_started_several_times_is_not_several_jobs(self):
         for index in ("0", "1"):
-            env = {**os.environ, "PMI_SIZE": "4", "PMI_RANK": index}
+            env = {**os.environ, "PMI_SIZE": "4", "PMI_RANK": index, "PMI_FD": "5"}
             done = subprocess.run([example("hello")], env=env, capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
             self.assertEqual("mpcrun -n 4" in done.stderr, index == "0")

@@ -55,7 +55,7 @@ class CommandLine(Case):
     def test_messages_name_the_option_that_was_typed(self):
         for words, says in ((["-n", "./a"], "-n wants a number of ranks, not './a'"),
                             (["-np", "0", "./a"], "-np wants a number of ranks from 1 to"),
-                            (["-n", "--label", "./a"], "-n wants a number of ranks, not '--label'"),
+                            (["-n", "--label", "./a"], "-n wants N, and there is none"),
                             (["-n"], "-n wants N, and there is none"),
                             (["-np", "1", "-np", "2", "./a"], "-np is given twice"),
                             (["--wdir=", "./a"], "--wdir wants DIR, and there is none"),

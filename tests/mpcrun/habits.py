@@ -89,10 +89,10 @@ class Habits(Case):
                 ("--hosts", "-np 2 --nolocal"), ("env -i", "-genvnone -n 2"), ("-n N", "-soft 2:4"),
                 ("leave it out", "-arch x86_64 -n 2"), ("set PATH", "-path /opt/bin -n 2"),
                 ("--version", "-info -n 2"), ("--agent", "-launcher slurm -n 2"), ("--agent", "-rmk slurm -n 2"),
-                ("</dev/null", "--stdin none -np 2"), ("job.universe_size", "-usize INFINITE -n 2"),
+                ("leave it out", "--stdin all -np 2"), ("job.universe_size", "-usize INFINITE -n 2"),
                 ("MPI_Comm_set_errhandler", "-initial-errhandler mpi_errors_abort"),
                 ("-np wants a number", "-np two"), ("-np wants a number of ranks from 1", "-np 0"),
-                ("before the first program", f"-n 1 {hello} : -wdir /tmp -n 1")):
+                ("before the first program", f"-n 1 {hello} : -timeout 9 -n 1")):
             self.refused(2, *line.split(), hello, says=[says])
 
     def test_nothing_that_runs_no_program_ends_with_0(self):

@@ -30,8 +30,14 @@ std::vector<int> Plan::ranks_of_processes() const {
 
 std::string Plan::ranks_variable() const {
   std::string out = std::string(wireup::kRanksVariable) + "=";
-  for (const int ranks : ranks_of_processes())
-    out += (out.back() == '=' ? "" : ",") + std::to_string(ranks);
+  const char* before = "";
+  for (const HostPlan& host : hosts) {
+    for (const int ranks : host.ranks) {
+      out += before + std::to_string(ranks);
+      before = ",";
+    }
+    before = ";";
+  }
   return out;
 }
 

@@ -27,7 +27,7 @@ struct Plan {
   bool has_other_hosts() const;
   // The ranks of the processes of all hosts, in order.
   std::vector<int> ranks_of_processes() const;
-  // The same as "MPC_LAUNCHER_RANKS=4,4", for the environment of processes.
+  // The same as "MPC_LAUNCHER_RANKS=4,4;8", for the environment of processes.
   std::string ranks_variable() const;
   // The first process of a host; for the index behind the last host: processes().
   int first_process(int host) const;

@@ -10,12 +10,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "runtime/job/program_probe.h"
+#include "runtime/job/rank_variables.h"
+#include "runtime/loader/tool_hints.h"
 #include "runtime/wireup/record.h"
 #include "runtime/wireup/starter.h"
 #include "tools/mpcrun/paths.h"
+#include "tools/mpcrun/peers.h"
+#include "tools/mpcrun/unwrap.h"
 
 namespace mpc::tools {
 namespace {
@@ -49,6 +55,39 @@ Result<> check_options(const Parsed& parsed) {
               option)};
 }
 
+// The program where it will be looked for.
+job::AppSpec in_folder(const job::JobSpec& spec, job::AppSpec app) {
+  app.program = seen_from(spec.working_directory, app.program);
+  return app;
+}
+
+// Is it a program that mpcc did not make? Not a script, which may end in one that it did; not a
+// tool, which goes before mpcrun.
+bool is_foreign_program(const job::AppSpec& app) {
+  const std::string path = find_in_path(app.program);
+  std::ifstream file(path, std::ios::binary);
+  char magic[4] = "";
+  std::string ignored;
+  return file.read(magic, sizeof magic) && std::memcmp(magic, "\177ELF", 4) == 0 &&
+         loader::hint_for_tool(path).empty() && mpc_can_be_process(app, ignored) &&
+         !mpc_can_be_copied(app);
+}
+
+// The advice for such a program, a process for each rank, would not have the option.
+Result<> check_shared_options(const Parsed& parsed, const Command& command) {
+  const char* option = foreign_option(parsed);
+  if (option == nullptr) return {};
+  for (const job::AppSpec& app : command.spec.apps)
+    if (is_foreign_program(in_folder(command.spec, app)))
+      return {Errc::kArg,
+              fmt::format("{}: {} was not built by mpcc, and this option is for ranks "
+                          "that share a process: compile and link it with mpcc, mpcxx "
+                          "or mpcfort; or write --ranks-per-process 1 and leave the "
+                          "option out",
+                          option, app.program)};
+  return {};
+}
+
 // The program of the job to which this rank belongs.
 const job::AppSpec& app_of(const job::JobSpec& spec, int rank) {
   for (const job::AppSpec& app : spec.apps) {
@@ -74,20 +113,39 @@ void set_environment_of(const std::string& setting) {
            equals == std::string::npos ? "" : setting.c_str() + equals + 1, 1);
 }
 
-void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app) {
+// The launcher says how many ranks each process has, here one, with a ';' between hosts.
+job::RankNumbers numbers_of(int rank, int ranks) {
+  job::RankNumbers out{rank, ranks, rank, ranks};
+  const char* const text = std::getenv(wireup::kRanksVariable);
+  std::istringstream hosts(text != nullptr ? text : "");
+  int first = 0;
+  for (std::string host; std::getline(hosts, host, ';');) {
+    const auto on_host =
+        static_cast<int>(std::count(host.begin(), host.end(), ',')) + 1;
+    if (rank < first + on_host) {
+      out.local_rank = rank - first;
+      out.local_size = on_host;
+      return out;
+    }
+    first += on_host;
+  }
+  return out;
+}
+
+void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app, int rank) {
   for (const std::string& setting : spec.settings)
     if (!setting.starts_with("job.label=")) set_environment_of(setting);
   for (const auto& [name, value] : app.environment)
     ::setenv(name.c_str(), value.c_str(), 1);
+  job::set_rank_variables(numbers_of(rank, ranks_of(spec)));
   ::unsetenv(wireup::kHostedVariable);
 }
 
 // The launchers of others start whatever they are given: so does mpcrun under their names, if no option says how many
 // processes there are, or needs a process of ours.
 bool is_left_to_us(const Parsed& parsed, const HostWish& wish) {
-  const std::string_view name = program_invocation_short_name;
-  return (name == "mpirun" || name == "mpiexec") && wish.processes == 0 &&
-         wish.processes_per_host == 0 && foreign_option(parsed) == nullptr;
+  return has_peer_name() && wish.processes == 0 && wish.processes_per_host == 0 &&
+         foreign_option(parsed) == nullptr;
 }
 
 bool has_label(const job::JobSpec& spec) {
@@ -123,12 +181,13 @@ std::string fault_of_ranks_per_process(const std::string& text) {
 
 Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command) {
   const std::string& text = parsed.ranks_per_process;
-  if (text.empty() && !is_left_to_us(parsed, wish)) return {};
+  if (text.empty() && !is_left_to_us(parsed, wish))
+    return check_shared_options(parsed, command);
   const auto& apps = command.spec.apps;
   const bool is_auto = text.empty() || text == "auto";
   if (!is_auto) wish.ranks_per_process = std::atoi(text.c_str());
-  if (is_auto && !std::all_of(apps.begin(), apps.end(), [](const job::AppSpec& app) {
-        return mpc_can_be_copied(app);
+  if (is_auto && !std::all_of(apps.begin(), apps.end(), [&](const job::AppSpec& app) {
+        return mpc_can_be_copied(in_folder(command.spec, app));
       }))
     wish.ranks_per_process = 1;
   command.is_hosted = wish.ranks_per_process == 1;
@@ -152,6 +211,16 @@ Result<> decide_to_go_on(const Parsed& parsed, Command& command) {
   if (why != nullptr) return {Errc::kArg, fmt::format("--on-fail notify: {}", why)};
   command.goes_on = true;
   return {};
+}
+
+bool can_be_hosted(const Command& command) {
+  for (const job::AppSpec& app : command.spec.apps) {
+    std::string why;
+    if (mpc_can_be_process(in_folder(command.spec, app), why)) continue;
+    std::fprintf(stderr, "mpcrun: %s\n", why.c_str());
+    return false;
+  }
+  return true;
 }
 
 void mark_hosted(const Command& command) {
@@ -183,7 +252,7 @@ int become_shim(const Command& command) {
   if (!app.working_directory.empty() && ::chdir(app.working_directory.c_str()) != 0)
     return refuse(job::kExitLaunch, fmt::format("mpcrun: {}: {}", app.working_directory,
                                                 std::strerror(errno)));
-  prepare_environment(spec, app);
+  prepare_environment(spec, app, rank);
   const std::string path = beside_library(kLauncher);
   std::string own[] = {std::to_string(rank), std::to_string(ranks_of(spec)),
                        has_label(spec) ? "1" : "0", app.program};

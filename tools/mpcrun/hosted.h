@@ -21,6 +21,8 @@ std::string fault_of_ranks_per_process(const std::string& text);
 Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command);
 // Applies --on-fail, once the plan is made. Errors: kArg: not possible in such a job.
 Result<> decide_to_go_on(const Parsed& parsed, Command& command);
+// False, with a message: one of the programs is linked with another MPI.
+bool can_be_hosted(const Command& command);
 // Tells the processes that the launcher starts that ranks are hosted.
 void mark_hosted(const Command& command);
 // Is this process one of those?

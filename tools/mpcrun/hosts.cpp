@@ -142,6 +142,16 @@ std::vector<int> blocks(int ranks, int processes) {
   return out;
 }
 
+Result<Merged> named_hosts(const HostWish& wish) {
+  auto given =
+      wish.hosts.empty() ? read_host_file(wish.host_file) : parse_host_list(wish.hosts);
+  if (!given && !wish.hosts.empty())
+    return {Errc::kArg,
+            fmt::format("--hosts {}: {}", wish.hosts, given.error().message)};
+  MPC_TRY(given);
+  return merge(*given);
+}
+
 int slots_of(const HostSlots& host, const HostWish& wish) {
   return wish.ranks_per_host > 0 ? wish.ranks_per_host : host.slots;
 }
@@ -313,16 +323,20 @@ bool is_this_host(const std::string& name) {
   return is_own;
 }
 
+Result<int> room_of(const HostWish& wish) {
+  const auto named = named_hosts(wish);
+  MPC_TRY(named);
+  int room = 0;
+  for (const HostSlots& host : named->hosts) room += slots_of(host, wish);
+  return room;
+}
+
 Result<launch::Plan> plan_job(const HostWish& wish, int ranks) {
   if (!wish.names_hosts()) return plan_one_host(wish, ranks);
   MPC_TRY(check_wish(wish));
-  auto given =
-      wish.hosts.empty() ? read_host_file(wish.host_file) : parse_host_list(wish.hosts);
-  if (!given && !wish.hosts.empty())
-    return {Errc::kArg,
-            fmt::format("--hosts {}: {}", wish.hosts, given.error().message)};
-  MPC_TRY(given);
-  const Merged merged = merge(*given);
+  const auto named = named_hosts(wish);
+  MPC_TRY(named);
+  const Merged& merged = *named;
   const auto hosts = count_hosts(merged, wish, ranks);
   MPC_TRY(hosts);
   const auto each = count_processes_of_host(wish, *hosts);

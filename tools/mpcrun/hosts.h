@@ -37,6 +37,10 @@ Result<std::vector<HostSlots>> parse_host_file(std::string_view text);
 // Does this name mean the host on which we run?
 bool is_this_host(const std::string& name);
 
+// How many ranks the named hosts take: of each its slots, one if that is not said, or
+// ranks_per_host. Errors: kArg.
+Result<int> room_of(const HostWish& wish);
+
 // Blocks of consecutive ranks, first to last host; none for a host that gets no rank.
 // Errors: kArg: the fault, and what would be right.
 Result<launch::Plan> plan_job(const HostWish& wish, int ranks);

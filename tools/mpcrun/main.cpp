@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/wireup/hosted.h"
+#include "runtime/wireup/record.h"
 #include "runtime/wireup/starter.h"
 #include "tools/mpcrun/allocation.h"
 #include "tools/mpcrun/heap.h"
@@ -105,6 +106,24 @@ void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
   std::exit(mpc::job::kExitLaunch);
 }
 
+void take_input_away() {
+  const int null = ::open("/dev/null", O_RDONLY);
+  if (null > STDIN_FILENO) {
+    ::dup2(null, STDIN_FILENO);
+    ::close(null);
+  }
+}
+
+// Once: by the first start of the first process.
+void print_warnings(const mpc::tools::Command& command) {
+  if (std::getenv(kMarker) != nullptr ||
+      std::getenv(mpc::wireup::kLauncherVariable) != nullptr ||
+      !mpc::wireup::find_starter().is_first())
+    return;
+  for (const std::string& warning : command.warnings)
+    std::fprintf(stderr, "mpcrun: %s\n", warning.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -124,6 +143,8 @@ int main(int argc, char** argv) {
   }
   auto& command = std::get<mpc::tools::Command>(parsed);
   mpc::job::JobSpec& spec = command.spec;
+  print_warnings(command);
+  if (command.has_no_input) take_input_away();
   // For jobs that the program spawns; they are told of the hosts in the same way.
   if (!command.agent.empty())
     ::setenv(mpc::tools::kAgentVariable, command.agent.c_str(), 1);
@@ -133,6 +154,8 @@ int main(int argc, char** argv) {
     return mpc::tools::become_srun(argc, argv, spec);
   if (mpc::tools::refuses_hosts(command.plan)) return mpc::job::kExitLaunch;
   if (mpc::tools::is_part_of_hosted()) return mpc::tools::become_shim(command);
+  if (command.is_hosted && !mpc::tools::can_be_hosted(command))
+    return mpc::job::kExitNotExecutable;
   if (command.is_hosted && spec.show_only) return mpc::tools::show_hosted(command);
   if (mpc::tools::needs_launcher(command))
     return mpc::tools::become_launcher(argc, argv, command);

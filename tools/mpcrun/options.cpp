@@ -11,9 +11,9 @@
 
 #include "base/result.h"
 #include "base/version.h"
-#include "runtime/wireup/record.h"
 #include "tools/mpcrun/hosted.h"
 #include "tools/mpcrun/parsed.h"
+#include "tools/mpcrun/planning.h"
 #include "tools/mpcrun/program_file.h"
 #include "tools/mpcrun/words.h"
 
@@ -201,7 +201,7 @@ void declare_job(CLI::App& app, Parsed& p) {
   app.add_option("--export-all", p.exports_of_all, "As -x, for all programs of the job")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
-  app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
+  app.add_flag("--no-stdin", p.no_stdin, "Rank 0 has an empty standard input, too");
   app.set_version_flag("-V,--version", std::string("mpcrun ") + version_text());
 }
 
@@ -214,6 +214,9 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                  "Environment variable of the ranks: NAME=VALUE, or NAME to pass it on")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
+  app.add_option("--wdir,--wd", p.wdir,
+                 "Run in this folder; before another program: that one only")
+      ->type_name("DIR");
   if (first) {
     declare_hosts(app, p);
     declare_processes(app, p);
@@ -285,58 +288,6 @@ Result<std::vector<std::vector<std::string>>> take_program_file(
   return std::move(*lines);
 }
 
-// A process of a job has received the plan; files that name hosts need not exist on its host.
-Result<> plan(const HostWish& wish, int ranks, Command& command) {
-  if (std::getenv(wireup::kLauncherVariable) != nullptr) return {};
-  auto planned = plan_job(wish, ranks);
-  MPC_TRY(planned);
-  command.plan = std::move(*planned);
-  command.spec.processes = command.plan.processes();
-  return {};
-}
-
-// Refuses options that are for a single process, before processes are started here or on other
-// hosts.
-Result<> check_several(const Parsed& of_job, const Command& command) {
-  const int processes = command.plan.processes();
-  if (processes <= 1 || command.is_hosted) return {};
-  if (!of_job.emulate.empty())
-    return {Errc::kArg,
-            fmt::format("--emulate: an emulated machine is one process, and this job "
-                        "has {}: leave out -p, --ranks-per-process and --hosts, or "
-                        "--emulate",
-                        processes)};
-  for (const std::string& setting : of_job.settings)
-    if (setting.starts_with("job.virtual_processes="))
-      return {Errc::kArg,
-              fmt::format("--set {}: this job has {} real processes: leave out -p, "
-                          "--ranks-per-process and --hosts, or this setting",
-                          setting, processes)};
-  return {};
-}
-
-// The steps that need all programs.
-Result<> finish(Parsed& of_job, const Words& words, Command& command) {
-  MPC_TRY(fill_all_apps(of_job, command));
-  int64_t ranks = 0;
-  for (const AppSpec& app : command.spec.apps) ranks += app.ranks;
-  if (ranks > kMaxRanks)
-    return {Errc::kArg,
-            fmt::format("{} ranks: a job has at most {}", ranks, kMaxRanks)};
-  command.agent = of_job.agent;
-  if (const char* const known = std::getenv(kAgentVariable);
-      command.agent.empty() && known != nullptr)
-    command.agent = known;
-  // -ppn of other launchers has no meaning with one host.
-  HostWish& hosts = of_job.hosts;
-  if (!hosts.names_hosts() && words.foreign.count("--ranks-per-host") > 0)
-    hosts.ranks_per_host = 0;
-  MPC_TRY(decide_hosted(of_job, hosts, command));
-  MPC_TRY(plan(hosts, static_cast<int>(ranks), command));
-  MPC_TRY(decide_to_go_on(of_job, command));
-  return check_several(of_job, command);
-}
-
 Finished usage_error(const std::string& message) {
   return {ExitStatus::kExitUsage, "", fmt::format("mpcrun: {}\n", message)};
 }
@@ -360,6 +311,8 @@ std::variant<Command, Finished> parse_options(int argc, char** argv) {
     declare(app, parsed, i == 0);
     const auto words = read_words((*programs)[i], known_options(first_app, app));
     if (!words) return usage_error(words.error().message);
+    command.warnings.insert(command.warnings.end(), words->warnings.begin(),
+                            words->warnings.end());
     if (!words->program_file.empty())
       return usage_error(words->typed.at("--configfile") +
                          " goes before the first program, on the command line");
@@ -375,8 +328,11 @@ std::variant<Command, Finished> parse_options(int argc, char** argv) {
     }
     if (auto filled = fill_app(parsed, words->command, command); !filled)
       return usage_error(as_typed(filled.error().message, *words));
+    for (std::string& warning : command.warnings)
+      warning = as_typed(std::move(warning), *words);
     if (i > 0) continue;
     of_job = parsed;
+    command.has_no_input = parsed.no_stdin;
     words_of_job = *words;
     if (auto filled = fill_job(parsed, spec); !filled)
       return usage_error(as_typed(filled.error().message, *words));

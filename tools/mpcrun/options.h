@@ -22,9 +22,11 @@ struct Finished {
 
 struct Command {
   job::JobSpec spec;
-  launch::Plan plan;                 // empty in a process of the job
-  std::string agent;                 // --agent
-  std::vector<std::string> exports;  // names of -x without a value
+  launch::Plan plan;                  // empty in a process of the job
+  std::string agent;                  // --agent
+  std::vector<std::string> exports;   // names of -x without a value
+  std::vector<std::string> warnings;  // each the rest of a line that begins "mpcrun: "
+  bool has_no_input = false;          // --no-stdin
   bool is_hosted = false;  // each rank is a process of its own: tools/mpcrun/hosted.h
   bool goes_on = false;    // ... if one of them dies: --on-fail notify
 };

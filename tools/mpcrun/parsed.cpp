@@ -7,11 +7,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "base/index_list.h"
 #include "base/sizes.h"
+#include "runtime/wireup/record.h"
+#include "tools/mpcrun/peers.h"
 #include "tools/mpcrun/unwrap.h"
 
 namespace mpc::tools {
@@ -36,7 +39,22 @@ bool has_variable(const Environment& environment, const std::string& name) {
                      [&](const auto& entry) { return entry.first == name; });
 }
 
-// NAME=VALUE goes to `environment`; NAME is there already, on this host.
+// A variable that is there already, on mpcrun's host.
+Result<> pass_on(const char* option, const std::string& name, Command& command) {
+  if (std::getenv(name.c_str()) != nullptr) {
+    command.exports.push_back(name);
+    return {};
+  }
+  std::string fault =
+      fmt::format("{} {}: there is no such environment variable", option, name);
+  // A process of the job need not judge it again.
+  if (!has_peer_name() && std::getenv(wireup::kLauncherVariable) == nullptr)
+    return {Errc::kArg, std::move(fault)};
+  command.warnings.push_back(std::move(fault));
+  return {};
+}
+
+// NAME=VALUE goes to `environment`. Open MPI takes NAME,NAME, too.
 Result<> take_export(const char* option, const std::string& item,
                      Environment& environment, Command& command) {
   const size_t equals = item.find('=');
@@ -44,13 +62,27 @@ Result<> take_export(const char* option, const std::string& item,
     return {Errc::kArg, fmt::format("{} {}: a variable has a name", option, item)};
   if (equals != std::string::npos) {
     set_variable(environment, item.substr(0, equals), item.substr(equals + 1));
-  } else if (std::getenv(item.c_str()) == nullptr) {
-    return {Errc::kArg,
-            fmt::format("{} {}: there is no such environment variable", option, item)};
-  } else {
-    command.exports.push_back(item);
+    return {};
   }
+  std::istringstream names(item);
+  for (std::string name; std::getline(names, name, ',');)
+    if (!name.empty()) MPC_TRY(pass_on(option, name, command));
   return {};
+}
+
+// MPICH and Open MPI obey this variable, too.
+Result<> take_timeout(const Parsed& p, job::JobSpec& spec) {
+  constexpr char kVariable[] = "MPIEXEC_TIMEOUT";
+  spec.timeout_seconds = p.timeout;
+  const char* const text = std::getenv(kVariable);
+  if (p.timeout > 0 || text == nullptr || *text == 0) return {};
+  char* end = nullptr;
+  spec.timeout_seconds = std::strtod(text, &end);
+  if (*end == 0 && spec.timeout_seconds >= 0 && spec.timeout_seconds < 1e9) return {};
+  return {Errc::kArg,
+          fmt::format("the environment variable {} is '{}', and no number of seconds; "
+                      "unset it",
+                      kVariable, text)};
 }
 
 }  // namespace
@@ -58,13 +90,14 @@ Result<> take_export(const char* option, const std::string& item,
 Result<> fill_app(const Parsed& p, const std::vector<std::string>& words,
                   Command& command) {
   job::AppSpec app;
-  app.ranks = p.ranks;
+  app.ranks = std::max(p.ranks, 1);
   if (words.empty())
     return {Errc::kArg, "no program given; mpcrun --help shows examples"};
   app.program = words.front();
   app.args.assign(words.begin() + 1, words.end());
   for (const std::string& item : p.exports)
     MPC_TRY(take_export("--export", item, app.environment, command));
+  if (!p.wdir.empty()) app.working_directory = std::filesystem::absolute(p.wdir);
   unwrap(app);
   command.spec.apps.push_back(std::move(app));
   return {};
@@ -121,7 +154,7 @@ Result<> fill_job(const Parsed& p, job::JobSpec& spec) {
     if (!stack) return {Errc::kArg, "--stack-size " + stack.error().message};
     spec.stack_bytes = *stack;
   }
-  spec.timeout_seconds = p.timeout;
+  MPC_TRY(take_timeout(p, spec));
   spec.show_only = p.show;
   spec.working_directory = p.wdir;
   if (!p.trace.empty())

@@ -19,7 +19,7 @@ namespace mpc::tools {
 inline constexpr int kMaxRanks = 100000;
 
 struct Parsed {
-  int ranks = 1;
+  int ranks = 0;  // 0: not said
   int comm_cores = -1;
   std::string progress, emulate;
   std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace,
@@ -29,7 +29,8 @@ struct Parsed {
   std::string ranks_per_process;  // a number, or auto
   std::string on_fail = "end";    // or notify
   std::string agent;
-  bool label = false, show = false, report = false, counters = false, profile = false;
+  bool label = false, show = false, report = false, counters = false, profile = false,
+       no_stdin = false;
   double timeout = 0;
   std::vector<std::string> shown;  // in the help; the command never reaches CLI11
 };

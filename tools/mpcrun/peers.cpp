@@ -1,6 +1,7 @@
 #include "tools/mpcrun/peers.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 
 namespace mpc::tools {
@@ -32,6 +33,7 @@ constexpr Value kValues[] = {
     {"output", "tag", "--label"},
     {"display", "map bind bindings allocation topo", "--report"},
     {"stdin", "0", ""},
+    {"stdin", "none", "--no-stdin"},
     {"usize", "SYSTEM system", ""},
     {"initial-errhandler", "mpi_errors_are_fatal", ""},
 };
@@ -62,6 +64,17 @@ std::optional<std::string> ranks_per_host(const std::string& value) {
   return value.substr(4, colon - 4);
 }
 
+// Open MPI's list of variables: "A=1;B".
+Ours exports_of(const std::string& list) {
+  Ours out;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(';', begin), list.size());
+    if (end > begin) out.push_back("--export-all=" + list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
 bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -70,7 +83,7 @@ Result<Ours> translate_value(const PeerOption& option, const Ours& values) {
   const std::string_view name = first_word(option.names);
   if (name == "mca") {
     if (values[0] == "plm_rsh_agent") return Ours{"--agent=" + values[1]};
-    return Ours{};
+    return values[0] == "mca_base_env_list" ? exports_of(values[1]) : Ours{};
   }
   if (name == "map-by") {
     if (const auto count = ranks_per_host(values[0]))
@@ -94,6 +107,11 @@ Result<Ours> translate_value(const PeerOption& option, const Ours& values) {
 }
 
 }  // namespace
+
+bool has_peer_name() noexcept {
+  const std::string_view name = program_invocation_short_name;
+  return name == "mpirun" || name == "mpiexec";
+}
 
 const PeerOption* find_peer_option(std::string_view name) {
   const auto* found =

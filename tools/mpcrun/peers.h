@@ -3,7 +3,7 @@
 //
 // Role:      one table, so that a command of another MPI does the same here, or is refused with a
 //            remedy, and is never misread as an option of ours.
-// Users:     tools/mpcrun/words.cpp.
+// Users:     tools/mpcrun/words.cpp; hosted.cpp and parsed.cpp ask for the name.
 // Threads:   any.
 // See also:  tools/mpcrun/peer_options.def is the table, docs/switching.md shows it.
 
@@ -30,6 +30,10 @@ struct PeerOption {
   PeerMeaning meaning;
   const char* text;  // kSame: ours; else what one should know
 };
+
+// Has mpcrun been started by the name of another launcher, mpirun or mpiexec? Then it forgives what
+// these forgive.
+bool has_peer_name() noexcept;
 
 // The option with this name, given without dashes: other MPIs accept one or two. nullptr: no
 // launcher that we know has it.

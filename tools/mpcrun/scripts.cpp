@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +19,7 @@
 
 #include "runtime/job/exit_status.h"
 #include "runtime/job/one_of_many.h"
+#include "runtime/job/rank_variables.h"
 #include "runtime/loader/tool_hints.h"
 #include "tools/mpcrun/unwrap.h"
 
@@ -29,15 +29,6 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr int kAtOnce = 16;  // processes of scripts
-
-// The variables of other launchers: rank, size, rank on this host, size there.
-constexpr std::array<std::array<const char*, 4>, 3> kNumbers = {{
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK",
-     "MV2_COMM_WORLD_LOCAL_SIZE"},
-}};
 
 // The command that a script has become for one rank.
 struct Answer {
@@ -76,12 +67,9 @@ bool is_script(const job::AppSpec& app) {
 // Is this a variable for the script only, not for the program?
 bool is_ours(const std::string& entry) {
   const std::string name = entry.substr(0, entry.find('='));
-  if (name == job::kScriptVariable || name == "_" || name == "SHLVL" || name == "PWD" ||
-      name == "OLDPWD")
-    return true;
-  return std::any_of(kNumbers.begin(), kNumbers.end(), [&](const auto& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  });
+  return name == job::kScriptVariable || name == "_" || name == "SHLVL" ||
+         name == "PWD" || name == "OLDPWD" || job::is_rank_variable(name) ||
+         job::is_of_starter(name);
 }
 
 // Runs in the child. Does not return.
@@ -89,9 +77,7 @@ bool is_ours(const std::string& entry) {
                                 const std::string& file, int rank, int size) {
   for (const auto& [name, value] : app.environment)
     ::setenv(name.c_str(), value.c_str(), 1);
-  for (const auto& names : kNumbers)
-    for (size_t i = 0; i < names.size(); ++i)
-      ::setenv(names[i], std::to_string(i % 2 == 0 ? rank : size).c_str(), 1);
+  job::set_rank_variables({rank, size, rank, size});
   ::setenv(job::kScriptVariable, file.c_str(), 1);
   // The ranks read standard input, not the script.
   if (const int null = ::open("/dev/null", O_RDONLY); null >= 0) {
@@ -249,7 +235,9 @@ Result<> ask_script(job::JobSpec& spec, job::AppSpec& app, int first_rank, int s
   if (files.path().empty())
     return {Errc::kSystem,
             fmt::format("a folder in TMPDIR or /tmp: {}", std::strerror(errno))};
-  const auto answers = ask(app, spec.working_directory, files.path(), first_rank, size);
+  const std::string& folder =
+      app.working_directory.empty() ? spec.working_directory : app.working_directory;
+  const auto answers = ask(app, folder, files.path(), first_rank, size);
   MPC_TRY(answers);
   const Answer& first = answers->front();
   for (size_t i = 1; i < answers->size(); ++i)
@@ -260,8 +248,7 @@ Result<> ask_script(job::JobSpec& spec, job::AppSpec& app, int first_rank, int s
                           "mpcrun -n 1 ./a : -n 7 ./b",
                           app.program, first_rank + static_cast<int>(i), first_rank)};
   std::error_code ignored;
-  const std::string here =
-      spec.working_directory.empty() ? "." : spec.working_directory;
+  const std::string here = folder.empty() ? "." : folder;
   if (!std::filesystem::equivalent(here, first.folder, ignored)) {
     if (spec.apps.size() > 1)
       return {Errc::kImage,

@@ -82,6 +82,12 @@ std::string find_in_path(const std::string& name) {
   return "";
 }
 
+std::string seen_from(const std::string& folder, const std::string& program) {
+  const bool is_there = !folder.empty() && !program.starts_with('/') &&
+                        program.find('/') != std::string::npos;
+  return is_there ? folder + "/" + program : program;
+}
+
 std::optional<Words> plain_command(const std::string& text) {
   Words words;
   std::string word;

@@ -21,6 +21,9 @@ bool is_shell(const std::string& program);
 // Searches PATH, as the shell does; "": not found.
 std::string find_in_path(const std::string& name);
 
+// The program as it is found from here if it runs in that folder ("": here).
+std::string seen_from(const std::string& folder, const std::string& program);
+
 // Other forms (another shell command, an option of env) stay as they are: they are treated in
 // scripts.h, or refused when they are loaded, with what to write instead.
 void unwrap(job::AppSpec& app);

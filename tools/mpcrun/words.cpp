@@ -58,6 +58,14 @@ const KnownOption* find(const std::vector<KnownOption>& known,
   return nullptr;
 }
 
+// Is this word an option, or the end of them? Then it is no value of the one before.
+bool is_option(const std::string& text, const std::vector<KnownOption>& known) {
+  if (text == "--") return true;
+  if (text.size() < 2 || text[0] != '-') return false;
+  const std::string name = read_word(text).name;
+  return find(known, name) != nullptr || find_peer_option(name) != nullptr;
+}
+
 Error unknown(const Word& word) {
   return {
       Errc::kArg,
@@ -80,7 +88,13 @@ Result<> add(const Word& word, const KnownOption& option, Words& out) {
             fmt::format("{} takes no value: '{}'", word.typed, *word.value)};
   }
   if (!out.typed.emplace(option.full_name, word.typed).second && !option.may_repeat) {
-    return {Errc::kArg, word.typed + " is given twice"};
+    if (!has_peer_name() || !wants_value)
+      return {Errc::kArg, word.typed + " is given twice"};
+    std::erase_if(out.options, [&](const std::string& earlier) {
+      return earlier.starts_with(option.full_name + "=");
+    });
+    out.warnings.push_back(
+        fmt::format("{} is given twice: {} counts", word.typed, *word.value));
   }
   out.options.push_back(option.full_name + (wants_value ? "=" + *word.value : ""));
   return {};
@@ -165,7 +179,8 @@ Result<Words> read_words(const std::vector<std::string>& words,
       continue;
     }
     const bool wants_value = !option->value.empty();
-    if (wants_value && !word.value && at.next != at.end) word.value = *at.next++;
+    if (wants_value && !word.value && at.next != at.end && !is_option(*at.next, known))
+      word.value = *at.next++;
     if (auto added = add(word, *option, out); !added) return added.error();
   }
   out.command.assign(at.next, at.end);

@@ -31,8 +31,9 @@ struct Words {
   std::map<std::string, std::string> typed;  // full name -> as the user wrote it
   std::set<std::string> foreign;     // full names of those that replace others' options
   std::vector<std::string> command;  // the program and its arguments
-  std::string program_file;          // of -configfile and its kin; "": none was named
-  std::vector<std::string> others;   // if one was: the words without that option
+  std::vector<std::string> warnings;  // what was forgiven
+  std::string program_file;           // of -configfile and its kin; "": none was named
+  std::vector<std::string> others;    // if one was: the words without that option
 };
 
 // Reads options up to the first word that is none, or to "--".

@@ -101,6 +101,30 @@ TEST(HostPlan, OneHostMayHaveProcessesOfDifferentSizes) {
   EXPECT_EQ(launch::encode(*plan_job(wish, 8)), ".=2,3,3");
 }
 
+TEST(HostPlan, HostsSayHowManyRanksThereAre) {
+  const auto room = [](const char* hosts, int each) {
+    HostWish wish;
+    wish.hosts = hosts;
+    wish.ranks_per_host = each;
+    return *room_of(wish);
+  };
+  EXPECT_EQ(room("alpha", 0), 1);
+  EXPECT_EQ(room("alpha:3,beta", 0), 4);
+  EXPECT_EQ(room("alpha,alpha,beta", 0), 3);
+  EXPECT_EQ(room("alpha,beta", 2), 4);
+  EXPECT_EQ(room("alpha,alpha:7", 2), 2);
+  HostWish wish;
+  wish.host_file = "/no/such/file";
+  EXPECT_FALSE(room_of(wish));
+}
+
+TEST(HostPlan, TellsProcessesWhichHostsHaveWhichRanks) {
+  HostWish wish;
+  wish.hosts = "alpha:4,beta:8";
+  wish.processes_per_host = 2;
+  EXPECT_EQ(plan_job(wish, 12)->ranks_variable(), "MPC_LAUNCHER_RANKS=2,2;4,4");
+}
+
 TEST(HostPlan, SaysWhatDoesNotFit) {
   HostWish wish;
   wish.hosts = "alpha:2,beta:2";

@@ -36,6 +36,8 @@ TEST(PeerOptions, HaveNoBlanks) {
 }
 
 TEST(PeerOptions, BecomeOursWhereTheseAreTheSame) {
+  EXPECT_EQ(ours("mca", {"mca_base_env_list", "A=1;B;"}),
+            (Words{"--export-all=A=1", "--export-all=B"}));
   EXPECT_EQ(ours("ppn", {"4"}), Words{"--ranks-per-host=4"});
   EXPECT_EQ(ours("genv", {"A", "b=c"}), Words{"--export-all=A=b=c"});
   EXPECT_EQ(ours("tag-output"), Words{"--label"});

@@ -18,7 +18,8 @@ class Starters : public testing::Test {
     for (const char* name :
          {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_JOB_ID", "SLURM_STEP_ID",
           "PMI_SIZE", "PMI_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
-          "MPI_LOCALNRANKS", "PMIX_NAMESPACE", "PMIX_RANK", "MPC_STEP_TAKEN"})
+          "MPI_LOCALNRANKS", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_FD", "PMI_PORT",
+          "OMPI_MCA_orte_ess_num_procs", "MPC_STEP_TAKEN"})
       ::unsetenv(name);
   }
   static void set(
@@ -65,7 +66,10 @@ TEST_F(Starters, ALauncherThatSaysNoNumberIsAskedByPmix) {
 }
 
 TEST_F(Starters, PmiOfSrunIsNotHydra) {
-  set({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "1"}, {"PMI_SIZE", "4"}});
+  set({{"SLURM_STEP_NUM_TASKS", "4"},
+       {"SLURM_PROCID", "1"},
+       {"PMI_SIZE", "4"},
+       {"PMI_FD", "3"}});
   EXPECT_EQ(find_starter().kind, Kind::kOther);
   const std::string text = refusal(find_starter());
   for (const char* part : {"srun", "4 times", "srun --mpi=pmix -n 4 mpcrun -n RANKS"})
@@ -75,11 +79,28 @@ TEST_F(Starters, PmiOfSrunIsNotHydra) {
 }
 
 TEST_F(Starters, TheRefusalOfAProgramSaysWhatStartsIt) {
-  set({{"PMI_SIZE", "4"}, {"PMI_RANK", "0"}});
+  set({{"PMI_SIZE", "4"}, {"PMI_RANK", "0"}, {"PMI_FD", "3"}});
   const std::string text = refusal(find_starter(), "./ring");
   for (const char* part :
        {"mpiexec has started ./ring 4 times", "'mpcrun -n 4 ./ring'"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+// Left behind in a user's environment, or set by mpcrun for its ranks.
+TEST_F(Starters, NumbersAloneAreNoLauncher) {
+  set({{"PMI_SIZE", "4"},
+       {"PMI_RANK", "1"},
+       {"MPI_LOCALNRANKS", "4"},
+       {"OMPI_COMM_WORLD_SIZE", "4"},
+       {"OMPI_COMM_WORLD_RANK", "1"}});
+  EXPECT_EQ(find_starter().kind, Kind::kNone);
+  EXPECT_TRUE(find_starter().is_first());
+  for (const char* sign : {"PMI_FD", "PMI_PORT", "OMPI_MCA_orte_ess_num_procs"}) {
+    set({{sign, "3"}});
+    EXPECT_EQ(find_starter().kind, Kind::kOther) << sign;
+    EXPECT_EQ(find_starter().index, 1);
+    ::unsetenv(sign);
+  }
 }
 
 TEST_F(Starters, ChildrenOfARankAreNotTakenForProcessesOfTheJob) {

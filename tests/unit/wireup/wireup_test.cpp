@@ -19,7 +19,7 @@ namespace {
 
 void forget_launchers() {
   for (const char* name :
-       {kLauncherVariable, "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMI_SIZE",
+       {kLauncherVariable, "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMI_SIZE", "PMI_FD",
         "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "MPC_STEP_TAKEN"})
     ::unsetenv(name);
 }
