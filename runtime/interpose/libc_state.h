@@ -52,7 +52,7 @@ struct LibcState {
   std::unordered_map<std::string, std::vector<std::unique_ptr<char[]>>>
       environment_strings;
 
-  // std::cin and its companions (iostreams.cpp); null in a program that is not in C++.
+  // std::cin and its companions (iostreams.cpp); null as long as nothing is in C++.
   void* iostreams = nullptr;
 
   // Working directory and umask; null: the initial ones.
