@@ -12,8 +12,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +29,7 @@
 
 namespace mpc::interpose {
 
+struct ForkHandlers;   // fork_handlers.cpp
 struct FolderAndMask;  // working_directory.cpp
 struct RankSignals;    // signals.cpp
 struct RankLocale;     // rank_locale.cpp
@@ -54,6 +57,15 @@ struct LibcState {
 
   // std::cin and its companions (iostreams.cpp); null as long as nothing is in C++.
   void* iostreams = nullptr;
+
+  // What the rank has set by std::set_terminate() and its companions (cxx_handlers.cpp); null:
+  // nothing. The last one is a std::pmr::memory_resource.
+  std::terminate_handler terminate_handler = nullptr;
+  std::new_handler new_handler = nullptr;
+  void* memory_resource = nullptr;
+
+  // pthread_atfork(); null until the rank registers some.
+  ForkHandlers* fork_handlers = nullptr;
 
   // Working directory and umask; null: the initial ones.
   FolderAndMask* place = nullptr;
