@@ -9,6 +9,7 @@
 //            libc guards, too.
 // See also:  docs/limits.md (state of libc that ranks share).
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
@@ -71,6 +72,8 @@ struct LibcState {
   FolderAndMask* place = nullptr;
   // Handlers that the rank has installed; null until it does.
   RankSignals* signals = nullptr;
+  // See user_signals.cpp.
+  std::array<std::atomic<int>, 2> user_signals_due{};
   // The main thread has blocked SIGCHLD (child_signals.cpp).
   std::atomic<bool> blocks_child_signal{false};
 

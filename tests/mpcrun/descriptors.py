@@ -4,17 +4,13 @@ import os
 import tempfile
 import unittest
 
-from support import END, INIT, SANITIZED, Case, options, run
+from support import END, INIT, SANITIZED, Case, has_processes, run
 
 NUMBERS = "".join(f"{i}\n" for i in range(1000))
 BARRIER = "MPI_Barrier(MPI_COMM_WORLD);"
 # Reads all, and says how much it was.
 READ_ALL = ('{ long n = 0; int k; char b[100]; while ((k = read(0, b, sizeof b)) > 0) n += k;'
             'printf("%d: %ld, then %d\\n", rank, n, k); }')
-
-
-def has_processes():
-    return os.path.exists(os.path.join(options.build, "lib/mpc/mpclaunch")) and not SANITIZED
 
 
 class Descriptors(Case):
