@@ -1,5 +1,5 @@
-// Processes that a rank starts (system, popen, posix_spawn, fork) get the rank's environment, and
-// the signal mask and limits that it would have had without mpcrun.
+// Processes that a rank starts (system, popen, posix_spawn, fork) get the rank's environment and
+// descriptors 0, 1 and 2, and the signal mask and limits that it would have had without mpcrun.
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -15,7 +15,9 @@
 #include <mutex>
 #include <vector>
 
+#include "base/check.h"
 #include "runtime/interpose/child_signals.h"
+#include "runtime/interpose/descriptors.h"
 #include "runtime/interpose/environment.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
@@ -52,6 +54,70 @@ class Attributes {
   posix_spawnattr_t own_;  // plain data in glibc; nothing to destroy
 };
 
+// The number of bytes of an action, which libc does not tell.
+size_t action_bytes() {
+  static const size_t bytes = [] {
+    constexpr int kOne = 5, kOther = 7;
+    posix_spawn_file_actions_t two;
+    ::posix_spawn_file_actions_init(&two);
+    constexpr int kRoom = 8, kMostBytes = 64;
+    two.__actions = static_cast<__spawn_action*>(std::calloc(kRoom, kMostBytes));
+    CHECK(two.__actions != nullptr, "no memory");
+    two.__allocated = kRoom;
+    for (const int fd : {kOne, kOther}) ::posix_spawn_file_actions_addclose(&two, fd);
+    const auto* words = reinterpret_cast<const int*>(two.__actions);
+    size_t first = 0, second = 0;
+    while (words[first] != kOne) ++first;
+    for (second = first; words[second] != kOther;) ++second;
+    ::posix_spawn_file_actions_destroy(&two);
+    return (second - first) * sizeof(int);
+  }();
+  return bytes;
+}
+
+// The caller's actions, after those that give the child the rank's descriptors 0, 1 and 2.
+class Actions {
+ public:
+  explicit Actions(const posix_spawn_file_actions_t* given) : given_(given) {
+    if (descriptors_.is_empty()) return;
+    ::posix_spawn_file_actions_init(&own_);
+    for (const ChildDescriptors::Move& move : descriptors_) {
+      if (move.from >= 0)
+        ::posix_spawn_file_actions_adddup2(&own_, move.from, move.to);
+      else
+        ::posix_spawn_file_actions_addclose(&own_, move.to);
+    }
+    if (given != nullptr) append(*given);
+  }
+  ~Actions() {
+    // Not destroyed: the texts in the caller's actions are the caller's.
+    if (!descriptors_.is_empty()) std::free(own_.__actions);
+  }
+  Actions(const Actions&) = delete;
+  Actions& operator=(const Actions&) = delete;
+  const posix_spawn_file_actions_t* get() const {
+    return descriptors_.is_empty() ? given_ : &own_;
+  }
+
+ private:
+  void append(const posix_spawn_file_actions_t& given) {
+    const auto at = [](const posix_spawn_file_actions_t& actions, int index) {
+      return reinterpret_cast<char*>(actions.__actions) +
+             static_cast<size_t>(index) * action_bytes();
+    };
+    const int first = own_.__used;
+    for (int i = 0; i < given.__used; ++i)  // for the room
+      ::posix_spawn_file_actions_addclose(&own_, STDIN_FILENO);
+    if (given.__used > 0)
+      std::memcpy(at(own_, first), at(given, 0),
+                  static_cast<size_t>(given.__used) * action_bytes());
+  }
+
+  const posix_spawn_file_actions_t* given_;
+  const ChildDescriptors descriptors_;
+  posix_spawn_file_actions_t own_{};
+};
+
 // -1 with errno: it did not start.
 pid_t start_shell(const char* command, const posix_spawn_file_actions_t* actions) {
   char* const argv[] = {const_cast<char*>("sh"), const_cast<char*>("-c"),
@@ -59,8 +125,8 @@ pid_t start_shell(const char* command, const posix_spawn_file_actions_t* actions
   const Attributes attributes(nullptr);
   pid_t child = -1;
   child_signals::Starting starting;
-  const int error = NEXT(posix_spawn)(&child, "/bin/sh", actions, attributes.get(),
-                                      argv, present_environment());
+  const int error = NEXT(posix_spawn)(&child, "/bin/sh", Actions(actions).get(),
+                                      attributes.get(), argv, present_environment());
   if (error == 0) {
     starting.note(child);
     return child;
@@ -150,6 +216,7 @@ __attribute__((constructor)) void register_hooks() {
 }  // namespace
 }  // namespace mpc::interpose
 
+using mpc::interpose::Actions;
 using mpc::interpose::Attributes;
 using mpc::interpose::is_for_rank;
 
@@ -163,9 +230,9 @@ MPC_EXPORT int posix_spawn(pid_t* child, const char* path,
   const bool is_own = block != nullptr && std::strcmp(path, "/proc/self/exe") == 0;
   mpc::interpose::child_signals::Starting starting;
   pid_t made = -1;
-  const int error =
-      NEXT(posix_spawn)(&made, is_own ? block->file().c_str() : path, actions,
-                        Attributes(attributes).get(), argv, envp);
+  const int error = NEXT(posix_spawn)(&made, is_own ? block->file().c_str() : path,
+                                      Actions(actions).get(),
+                                      Attributes(attributes).get(), argv, envp);
   if (error != 0) return error;
   if (child != nullptr) *child = made;
   starting.note(made);
@@ -180,7 +247,7 @@ MPC_EXPORT int posix_spawnp(pid_t* child, const char* file,
   const mpc::interpose::BorrowedEnvironment environment;  // PATH
   mpc::interpose::child_signals::Starting starting;
   pid_t made = -1;
-  const int error = NEXT(posix_spawnp)(&made, file, actions,
+  const int error = NEXT(posix_spawnp)(&made, file, Actions(actions).get(),
                                        Attributes(attributes).get(), argv, envp);
   if (error != 0) return error;
   if (child != nullptr) *child = made;

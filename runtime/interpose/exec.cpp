@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstring>
 #include <string>
@@ -16,10 +17,12 @@
 
 #include <fmt/format.h>
 
+#include "runtime/interpose/descriptors.h"
 #include "runtime/interpose/environment.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/job/exit_status.h"
+#include "runtime/job/inherited.h"
 #include "runtime/job/start_block.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
@@ -47,6 +50,15 @@ int refuse(const job::Rank& rank, const char* call, const char* program) {
   return -1;
 }
 
+// Python's child gets the mask that its parent had, and with it what the runtime has blocked.
+void restore_mask() {
+  if (!is_vfork_child()) return;
+  sigset_t mask;
+  ::sigprocmask(SIG_BLOCK, nullptr, &mask);
+  job::inherited::unblock_taken(&mask);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+}
+
 // If a rank's child executes "itself", that means the rank's program, not mpcrun.
 const char* own_program(const char* path) {
   const job::Rank* rank = own_rank();
@@ -59,11 +71,13 @@ const char* own_program(const char* path) {
 int execute(const char* call, const char* path, char* const argv[],
             char* const envp[]) {
   if (const job::Rank* rank = rank_that_may_not()) return refuse(*rank, call, path);
+  restore_mask();
   return NEXT(execve)(own_program(path), argv, envp);
 }
 int execute_found(const char* call, const char* file, char* const argv[],
                   char* const envp[]) {
   if (const job::Rank* rank = rank_that_may_not()) return refuse(*rank, call, file);
+  restore_mask();
   return NEXT(execvpe)(own_program(file), argv, envp);
 }
 
@@ -100,12 +114,14 @@ MPC_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
 MPC_EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
   if (const auto* rank = mpc::interpose::rank_that_may_not())
     return mpc::interpose::refuse(*rank, "fexecve", argv[0]);
+  mpc::interpose::restore_mask();
   return NEXT(fexecve)(fd, argv, envp);
 }
 MPC_EXPORT int execveat(int folder, const char* path, char* const argv[],
                         char* const envp[], int flags) noexcept {
   if (const auto* rank = mpc::interpose::rank_that_may_not())
     return mpc::interpose::refuse(*rank, "execveat", path);
+  mpc::interpose::restore_mask();
   return NEXT(execveat)(folder, path, argv, envp, flags);
 }
 MPC_EXPORT int execl(const char* path, const char* first, ...) noexcept {

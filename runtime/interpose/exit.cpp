@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "runtime/interpose/fork_handlers.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/interpose/signals.h"
@@ -142,9 +143,11 @@ MPC_EXPORT int __cxa_at_quick_exit(void (*function)(void*), void* dso) noexcept 
   return 0;
 }
 MPC_EXPORT void __cxa_finalize(void* dso) noexcept {
-  if (ProgramInstance* instance = dso != nullptr ? instance_at(dso) : nullptr)
+  if (ProgramInstance* instance = dso != nullptr ? instance_at(dso) : nullptr) {
     instance->finalize(dso);
-  NEXT(__cxa_finalize)(dso);  // for a copy: handlers of fork()
+    mpc::interpose::drop_fork_handlers(dso);
+  }
+  NEXT(__cxa_finalize)(dso);
 }
 // Destructors of thread_locals: those of a rank's main thread run when the rank ends, not when
 // the kernel thread exits whose thread control block the rank has.

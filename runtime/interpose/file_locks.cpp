@@ -9,6 +9,7 @@
 #include <cstdarg>
 #include <mutex>
 
+#include "runtime/interpose/descriptors.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/lock_table.h"
 #include "runtime/interpose/signals.h"
@@ -172,19 +173,23 @@ void ClosingLocks::drop() noexcept {
 
 }  // namespace mpc::interpose
 
+using mpc::interpose::meant_fd;
+
 MPC_EXPORT int fcntl(int fd, int command, ...) {
   va_list list;
   va_start(list, command);
   void* argument = va_arg(list, void*);
   va_end(list);
-  return mpc::interpose::rank_fcntl(fd, command, argument);
+  return mpc::interpose::rank_fcntl(meant_fd(fd, __builtin_return_address(0)), command,
+                                    argument);
 }
 MPC_EXPORT int fcntl64(int fd, int command, ...) {
   va_list list;
   va_start(list, command);
   void* argument = va_arg(list, void*);
   va_end(list);
-  return mpc::interpose::rank_fcntl(fd, command, argument);
+  return mpc::interpose::rank_fcntl(meant_fd(fd, __builtin_return_address(0)), command,
+                                    argument);
 }
 MPC_EXPORT int lockf(int fd, int command, off_t length) {
   return mpc::interpose::rank_lockf(fd, command, length);

@@ -2,7 +2,8 @@
 // that one rank's end of input, format flags and buffers do not affect the others.
 //
 // std::ios_base::Init constructs the objects of libstdc++; ours are constructed likewise, on top of
-// the rank's own FILEs (runtime/interpose/streams.h), before the program's constructors run.
+// the rank's own FILEs (runtime/interpose/streams.h), before the program's constructors run; in a
+// program without C++ before those of the first library in C++ that it opens.
 
 #include <ext/stdio_sync_filebuf.h>
 
@@ -10,6 +11,7 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <string_view>
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
@@ -133,18 +135,30 @@ struct RankIostreams {
   bool are_synced = true;
 };
 
+constexpr std::string_view kLibrary = "libstdc++.so";
+
 void make_streams(job::Rank& rank) {
-  if (rank.instance == nullptr || !rank.instance->image().uses_library("libstdc++.so"))
-    return;
   auto* made = new RankIostreams(*rank.instance);
   rank.libc->iostreams = made;
-  // First registered, last called: after the program's own destructors, as with libstdc++'s.
+  // First registered, last called: after the destructors of what uses them, as with libstdc++'s.
   rank.instance->at_exit({loader::ExitEntry::Kind::kCxa,
                           reinterpret_cast<void*>(+[](void* streams) {
                             static_cast<RankIostreams*>(streams)->narrow.flush();
                             static_cast<RankIostreams*>(streams)->wide.flush();
                           }),
                           made, nullptr});
+}
+
+void make_streams_of_program(job::Rank& rank) {
+  if (rank.instance != nullptr && rank.instance->image().uses_library(kLibrary))
+    make_streams(rank);
+}
+
+void make_streams_of_library(loader::ProgramInstance& instance, std::string_view name) {
+  job::Rank* rank = own_rank();
+  if (rank != nullptr && rank->instance == &instance && rank->libc != nullptr &&
+      rank->libc->iostreams == nullptr && name.starts_with(kLibrary))
+    make_streams(*rank);
 }
 
 __attribute__((constructor)) void register_streams() {
@@ -158,7 +172,8 @@ __attribute__((constructor)) void register_streams() {
             variable("_ZSt5wcout", sizeof std::wcout),
             variable("_ZSt5wcerr", sizeof std::wcerr),
             variable("_ZSt5wclog", sizeof std::wclog)};
-  job::Job::at_rank_start(job::HookOrder::kIostreams, &make_streams);
+  job::Job::at_rank_start(job::HookOrder::kIostreams, &make_streams_of_program);
+  loader::set_library_needed(&make_streams_of_library);
 }
 
 }  // namespace

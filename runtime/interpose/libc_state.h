@@ -9,11 +9,14 @@
 //            libc guards, too.
 // See also:  docs/limits.md (state of libc that ranks share).
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +30,7 @@
 
 namespace mpc::interpose {
 
+struct ForkHandlers;   // fork_handlers.cpp
 struct FolderAndMask;  // working_directory.cpp
 struct RankSignals;    // signals.cpp
 struct RankLocale;     // rank_locale.cpp
@@ -52,13 +56,24 @@ struct LibcState {
   std::unordered_map<std::string, std::vector<std::unique_ptr<char[]>>>
       environment_strings;
 
-  // std::cin and its companions (iostreams.cpp); null in a program that is not in C++.
+  // std::cin and its companions (iostreams.cpp); null as long as nothing is in C++.
   void* iostreams = nullptr;
+
+  // What the rank has set by std::set_terminate() and its companions (cxx_handlers.cpp); null:
+  // nothing. The last one is a std::pmr::memory_resource.
+  std::terminate_handler terminate_handler = nullptr;
+  std::new_handler new_handler = nullptr;
+  void* memory_resource = nullptr;
+
+  // pthread_atfork(); null until the rank registers some.
+  ForkHandlers* fork_handlers = nullptr;
 
   // Working directory and umask; null: the initial ones.
   FolderAndMask* place = nullptr;
   // Handlers that the rank has installed; null until it does.
   RankSignals* signals = nullptr;
+  // See user_signals.cpp.
+  std::array<std::atomic<int>, 2> user_signals_due{};
   // The main thread has blocked SIGCHLD (child_signals.cpp).
   std::atomic<bool> blocks_child_signal{false};
 

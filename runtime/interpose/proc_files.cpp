@@ -1,4 +1,5 @@
-// /proc/self/exe, cmdline and environ: a rank finds there its own program's, not mpcrun's.
+// /proc/self/exe, cmdline and environ: a rank finds there its own program's, not mpcrun's; and
+// /dev/stdin, the rank's own.
 //
 // Programs find out there where they are installed (their data are next to them), and how they were
 // started. The kernel has one answer per process; so the few calls that can reach these files
@@ -19,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/interpose/descriptors.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/job/start_block.h"
@@ -72,8 +74,22 @@ int open_text(std::string_view text, int flags) {
   return -1;
 }
 
+// By name, a rank opens what its descriptor 0 is.
+bool open_input(const char* path, int flags, int* fd) {
+  const auto is = [&](const char* name) { return std::strcmp(path, name) == 0; };
+  if (path == nullptr ||
+      (!is("/dev/stdin") && !is("/dev/fd/0") && !is("/proc/self/fd/0")))
+    return false;
+  const int real = real_fd(STDIN_FILENO);
+  if (real == STDIN_FILENO) return false;
+  const std::string name = "/proc/self/fd/" + std::to_string(real);
+  *fd = MPC_NEXT(open, int (*)(const char*, int, ...))(name.c_str(), flags, 0);
+  return true;
+}
+
 // True: `*fd` is the answer (or -1 with errno).
 bool open_own(const char* path, int flags, int* fd) {
+  if (open_input(path, flags, fd)) return true;
   const Entry entry = entry_of(path);
   const StartBlock* block = block_for(entry);
   if (block == nullptr) return false;

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "runtime/interpose/descriptors.h"
 #include "runtime/interpose/file_locks.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
@@ -28,6 +29,7 @@ namespace {
 using mpc::interpose::ClosingLocks;
 using mpc::interpose::line_stream_for;
 using mpc::interpose::LineStream;
+using mpc::interpose::real_fd;
 
 // The runtime's own messages are no rank's output.
 bool is_own_code(const void* return_address) noexcept {
@@ -75,11 +77,6 @@ LineStream* output_at(int fd) noexcept {
   return lines != nullptr && is_output(lines->fd()) ? lines : nullptr;
 }
 
-// The kernel's descriptor for what `fd` means to the calling rank.
-int real_fd(int fd) noexcept {
-  LineStream* lines = is_output(fd) ? line_stream_for(fd) : nullptr;
-  return lines != nullptr ? lines->fd() : fd;
-}
 // Which of the job's own two that is; 0: neither.
 int own_of(int real) noexcept { return is_output(real) ? real : duplicate_of(real); }
 
@@ -153,7 +150,7 @@ MPC_EXPORT int __dprintf_chk(int fd, int flag, const char* format, ...) {
   return result;
 }
 
-// --- redirecting the rank's output ------------------------------------------------------------
+// --- redirecting the rank's input and output ------------------------------------------------------------
 
 namespace {
 
@@ -179,6 +176,28 @@ int redirect(LineStream& lines, int from, int to) noexcept {
   return to;
 }
 
+// The caller's 0 is not the kernel's.
+bool has_own_input(int fd) noexcept { return fd == STDIN_FILENO && real_fd(fd) != fd; }
+
+// dup2(from, 0) for such a rank.
+int redirect_input(int from) noexcept {
+  const int target = ::fcntl(real_fd(from), F_DUPFD_CLOEXEC, kMaxDuplicate / 2);
+  if (target < 0) return -1;
+  mpc::interpose::redirect_input(target);
+  return STDIN_FILENO;
+}
+
+// close(0) by one of several ranks.
+int close_input(int fd) {
+  const int real = real_fd(fd);
+  if (real < 0) return errno = EBADF, -1;
+  if (mpc::interpose::redirect_input(-1)) return 0;
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0) return -1;
+  NEXT(dup3)(null, fd, 0);
+  return NEXT(close)(null);
+}
+
 }  // namespace
 
 MPC_EXPORT int dup(int fd) noexcept {
@@ -190,6 +209,7 @@ MPC_EXPORT int dup(int fd) noexcept {
 MPC_EXPORT int dup3(int from, int to, int flags) noexcept {
   const ClosingLocks closing(from != to ? to : -1);
   if (LineStream* lines = redirectable(to)) return redirect(*lines, from, to);
+  if (has_own_input(to)) return redirect_input(from);
   const int real = real_fd(from);
   const int result = NEXT(dup3)(real, to, flags);
   if (result >= 0) set_duplicate(result, own_of(real));
@@ -206,6 +226,7 @@ MPC_EXPORT int close(int fd) {
     lines->redirect(-1);
     return 0;
   }
+  if (fd == STDIN_FILENO && mpc::interpose::shares_input()) return close_input(fd);
   set_duplicate(fd, 0);
   return NEXT(close)(fd);
 }

@@ -1,7 +1,6 @@
 #include "runtime/interpose/signals.h"
 
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,7 +13,6 @@
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
-#include "runtime/job/crash.h"
 #include "runtime/loader/image.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
@@ -53,8 +51,6 @@ std::array<Shared, NSIG>& shared() {
   return *all;
 }
 constinit ChildDispatch g_child_dispatch = nullptr;
-// The ranks that have called alarm() or setitimer(): ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF.
-constinit std::atomic<const job::Rank*> g_timer_owners[3] = {};
 
 RankSignals::Entry* entry_of(const job::Rank* rank, int signal) noexcept {
   auto* state = rank != nullptr ? rank->libc : nullptr;
@@ -65,14 +61,6 @@ RankSignals::Entry* entry_of(const job::Rank* rank, int signal) noexcept {
 bool has_set(const job::Rank* rank, int signal) noexcept {
   const RankSignals::Entry* entry = entry_of(rank, signal);
   return entry != nullptr && entry->is_set;
-}
-
-const job::Rank* timer_owner(int signal) noexcept {
-  const int which = signal == SIGALRM     ? ITIMER_REAL
-                    : signal == SIGVTALRM ? ITIMER_VIRTUAL
-                    : signal == SIGPROF   ? ITIMER_PROF
-                                          : -1;
-  return which < 0 ? nullptr : g_timer_owners[which].load(std::memory_order_relaxed);
 }
 
 bool is_of_caller(int signal, const siginfo_t& info) noexcept {
@@ -211,6 +199,10 @@ void dispatch(int signal, siginfo_t* info, void* context) {
   if (signal == SIGCHLD && g_child_dispatch != nullptr &&
       g_child_dispatch(*info, was_passed_on, context))
     return;
+  if (give_to_all(signal, was_passed_on, info, context)) {
+    errno = error;
+    return;
+  }
   const job::Rank* rank = rank_for(signal, *info);
   if (is_unwanted_stop(rank, signal, *info)) return;
   const bool is_passed_on =
@@ -313,15 +305,6 @@ sighandler_t set_handler(job::Rank& rank, int signal, sighandler_t handler, int 
   return before.sa_handler;
 }
 
-__attribute__((constructor)) void register_timer_owner() {
-  job::crash::set_timer_owner(&timer_owner);
-}
-
-void owns_timer(int which) {
-  if (which >= 0 && which < 3 && !is_forked_child())
-    g_timer_owners[which].store(own_rank(), std::memory_order_relaxed);
-}
-
 }  // namespace
 
 uint32_t interruptions_of(const job::Rank& rank) noexcept {
@@ -365,14 +348,4 @@ MPC_EXPORT sighandler_t sysv_signal(int number, sighandler_t handler) noexcept {
   mpc::job::Rank* rank = rank_of_call(number, __builtin_return_address(0));
   if (rank == nullptr) return NEXT(sysv_signal)(number, handler);
   return mpc::interpose::set_handler(*rank, number, handler, SA_RESETHAND | SA_NODEFER);
-}
-
-MPC_EXPORT unsigned alarm(unsigned seconds) noexcept {
-  mpc::interpose::owns_timer(ITIMER_REAL);
-  return NEXT(alarm)(seconds);
-}
-MPC_EXPORT int setitimer(__itimer_which_t which, const itimerval* wanted,
-                         itimerval* before) noexcept {
-  mpc::interpose::owns_timer(static_cast<int>(which));
-  return NEXT(setitimer)(which, wanted, before);
 }

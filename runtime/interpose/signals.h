@@ -3,7 +3,8 @@
 //
 // Role:      sigaction() and signal() of a rank fill a table of the rank; the process has one
 //            function for such a signal, which finds the rank that is meant: for a fault, raise()
-//            and abort() the one that caused it; for a timer the one that set it; for others
+//            and abort() the one that caused it; for a timer the one that set it; for SIGUSR1 and
+//            SIGUSR2 from outside all that have a handler; for others
 //            the one that installed a handler last. The handler runs on the kernel thread of that
 //            rank's main thread.
 // Users:     runtime/interpose (raise, abort, calls that wait, children).
@@ -32,12 +33,19 @@ const struct sigaction* handler_of(const job::Rank* rank, int signal) noexcept;
 bool has_any_handler(int signal) noexcept;
 // Runs it here. Caller: a signal handler, or a rank for itself.
 void run_handler(const job::Rank* rank, int signal, siginfo_t* info, void* context);
+// The rank that has set the timer of this signal last; null: none, or no timer has it.
+const job::Rank* timer_owner(int signal) noexcept;
 // Number of handlers that have run for this rank. Caller: any.
 uint32_t handler_runs_of(const job::Rank& rank) noexcept;
 
 // Passes the signal on to the kernel thread that runs the rank's main thread. False: that is
 // impossible, or it is this thread. Caller: any, also signal handlers.
 bool pass_on(const job::Rank* rank, int signal, const siginfo_t& info) noexcept;
+
+// SIGUSR1 or SIGUSR2 from outside: runs the handlers of all ranks of this process that have one, each
+// on its thread. False: it is another signal, or no rank has one. Called in the signal handler.
+bool give_to_all(int signal, bool was_passed_on, siginfo_t* info,
+                 void* context) noexcept;
 
 // Runs the handlers for SIGCHLD; it knows whose child has ended. False: the signal is not for a
 // rank's child. Called in the signal handler.

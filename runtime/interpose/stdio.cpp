@@ -1,6 +1,8 @@
 // The stdio functions of libc that use a standard stream, explicitly or not: each calls
 // stream_for() and then libc's own. See runtime/interpose/streams.h.
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -172,6 +174,8 @@ MPC_EXPORT int ftrylockfile(FILE* file) { return NEXT(ftrylockfile)(stream_for(f
 MPC_EXPORT void funlockfile(FILE* file) { NEXT(funlockfile)(stream_for(file)); }
 MPC_EXPORT int fclose(FILE* file) {
   FILE* own = stream_for(file);
+  if (file == stdin && own == file && mpc::interpose::shares_input())
+    return ::close(STDIN_FILENO);
   if (own == file) {
     const mpc::interpose::ClosingLocks closing(NEXT(fileno)(file));
     return NEXT(fclose)(file);
@@ -217,6 +221,28 @@ MPC_EXPORT ssize_t __getdelim(char** line, size_t* size, int delimiter, FILE* fi
 }
 MPC_EXPORT ssize_t getline(char** line, size_t* size, FILE* file) {
   return NEXT(getdelim)(line, size, '\n', stream_for(file));
+}
+
+// The forms without a lock (where the compiler has not put them inline), and the wide ones.
+MPC_EXPORT int getc_unlocked(FILE* file) { return fgetc(file); }
+MPC_EXPORT int fgetc_unlocked(FILE* file) { return fgetc(file); }
+MPC_EXPORT int getchar_unlocked() { return fgetc(stdin); }
+MPC_EXPORT int feof_unlocked(FILE* file) noexcept { return feof(file); }
+MPC_EXPORT int ferror_unlocked(FILE* file) noexcept { return ferror(file); }
+MPC_EXPORT char* fgets_unlocked(char* text, int size, FILE* file) {
+  return fgets(text, size, file);
+}
+MPC_EXPORT size_t fread_unlocked(void* data, size_t size, size_t count, FILE* file) {
+  return fread(data, size, count, file);
+}
+MPC_EXPORT wint_t fgetwc(FILE* file) { return NEXT(fgetwc)(stream_for(file)); }
+MPC_EXPORT wint_t getwc(FILE* file) { return NEXT(fgetwc)(stream_for(file)); }
+MPC_EXPORT wint_t getwchar() { return NEXT(fgetwc)(stream_for(stdin)); }
+MPC_EXPORT wint_t ungetwc(wint_t c, FILE* file) {
+  return NEXT(ungetwc)(c, stream_for(file));
+}
+MPC_EXPORT wchar_t* fgetws(wchar_t* text, int size, FILE* file) {
+  return NEXT(fgetws)(text, size, stream_for(file));
 }
 
 // scanf exists in three forms: glibc's own, C99's and (later glibc) C23's; each program calls

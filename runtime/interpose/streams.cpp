@@ -8,8 +8,10 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+#include <utility>
 
 #include "base/rank_heap.h"
+#include "runtime/interpose/descriptors.h"
 #include "runtime/interpose/fortran_units.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
@@ -36,6 +38,9 @@ FILE* _IO_iter_file(FILE*);
 namespace mpc::interpose {
 namespace {
 
+// Files of the runtime are out of the way of those that ranks open.
+constexpr int kFirstPrivateFd = 512;
+
 // A child that a rank forked has the streams of all ranks, but writes only its own.
 const job::Rank* g_forking_rank = nullptr;
 
@@ -46,21 +51,45 @@ struct RankStreams {
       : owner(rank),
         out_lines(rank, STDOUT_FILENO),
         err_lines(rank, STDERR_FILENO),
-        in(rank.world_rank == 0 ? stdin : ::fopencookie(this, "r", {})),
+        in_fd(has_input_of_job() ? STDIN_FILENO : empty_input()),
+        in(has_input_of_job()
+               ? stdin
+               : ::fopencookie(this, "r",
+                               {&RankStreams::read, nullptr, nullptr, nullptr})),
         own_out(open(&RankStreams::write<&RankStreams::out_lines>, _IOLBF)),
         own_err(open(&RankStreams::write<&RankStreams::err_lines>, _IONBF)),
         out(own_out),
         err(own_err) {}
 
+  bool has_input_of_job() const noexcept { return owner.world_rank == 0; }
+
   const job::Rank& owner;
   LineStream out_lines, err_lines;
+  std::atomic<int>
+      in_fd;  // relaxed: who changes it orders that with the rank's readers
   FILE* in;
   FILE* const own_out;  // they write to the LineStreams
   FILE* const own_err;
   FILE* out;  // the rank's present one: see replace_stream()
   FILE* err;
 
+  // One for all ranks.
+  static int empty_input() noexcept {
+    static const int fd = [] {
+      const int opened = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+      const int high = NEXT(fcntl)(opened, F_DUPFD_CLOEXEC, kFirstPrivateFd);
+      if (high >= 0) ::close(opened);
+      return high >= 0 ? high : opened;
+    }();
+    return fd;
+  }
+
  private:
+  static ssize_t read(void* cookie, char* text, size_t size) {
+    const auto& self = *static_cast<RankStreams*>(cookie);
+    return ::syscall(SYS_read, self.in_fd.load(std::memory_order_relaxed), text, size);
+  }
+
   FILE* open(cookie_write_function_t* function, int mode) {
     FILE* file = ::fopencookie(this, "w", {nullptr, function, nullptr, nullptr});
     if (file != nullptr) NEXT(setvbuf)(file, nullptr, mode, 1024);
@@ -206,13 +235,12 @@ void flush_job(job::Job& job) {
 }
 
 // What the rank has written is flushed before a child can write; the child does so as a process.
+thread_local constinit const ChildDescriptors* t_of_child = nullptr;
 void before_fork() {
-  job::Rank* rank = own_rank();
-  RankStreams* streams = rank != nullptr ? existing_streams(*rank) : nullptr;
-  if (streams == nullptr) return;
-  streams->out_lines.finish();
-  streams->err_lines.finish();
+  pass_on_unfinished_lines();
+  t_of_child = new ChildDescriptors;
 }
+void after_fork_in_parent() { delete std::exchange(t_of_child, nullptr); }
 // The child's exit() would write what its FILEs hold, and seek back in files of which it has read
 // too much. Other ranks do that for themselves, so lines would come twice.
 void drop_files_of_others(const job::Rank& rank) {
@@ -229,17 +257,11 @@ void after_fork_in_child() {
   g_forking_rank = own_rank();
   if (g_forking_rank == nullptr) return;
   if (!g_forking_rank->job->is_singleton()) drop_files_of_others(*g_forking_rank);
-  RankStreams* streams = existing_streams(*const_cast<job::Rank*>(g_forking_rank));
-  if (streams == nullptr) return;
-  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-    const int own =
-        (fd == STDOUT_FILENO ? streams->out_lines : streams->err_lines).fd();
-    if (own >= 0 && own != fd) ::syscall(SYS_dup3, own, fd, 0);
-  }
+  t_of_child->apply();
 }
 
 __attribute__((constructor)) void register_hooks() {
-  ::pthread_atfork(&before_fork, nullptr, &after_fork_in_child);
+  ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
   job::Job::at_rank_start(job::HookOrder::kStreams, [](job::Rank& rank) {
     static std::once_flag once;
     if (!rank.job->is_singleton()) std::call_once(once, &replace_streams_of_libc);
@@ -264,8 +286,41 @@ FILE* stream_for(FILE* file) noexcept {
 
 int fd_of(FILE* file) noexcept { return output_of(file); }
 
+int real_fd(int fd) noexcept {
+  if (fd < STDIN_FILENO || fd > STDERR_FILENO || !g_is_ready) return fd;
+  if (fd != STDIN_FILENO) {
+    const LineStream* lines = line_stream_for(fd);
+    return lines != nullptr ? lines->fd() : fd;
+  }
+  const job::Rank* rank = own_rank();
+  if (rank == nullptr || rank->world_rank == 0 || is_forked_child()) return fd;
+  return own_streams()->in_fd.load(std::memory_order_relaxed);
+}
+
+bool redirect_input(int fd) noexcept {
+  RankStreams* streams = own_streams();
+  if (streams == nullptr || streams->has_input_of_job()) return false;
+  const int before = streams->in_fd.exchange(fd, std::memory_order_relaxed);
+  if (before >= 0 && before != RankStreams::empty_input()) NEXT(close)(before);
+  return true;
+}
+
+bool shares_input() noexcept {
+  const job::Rank* rank = own_rank();
+  return rank != nullptr && rank->job->size() > 1 && !is_forked_child();
+}
+
+void pass_on_unfinished_lines() noexcept {
+  job::Rank* rank = own_rank();
+  RankStreams* streams = rank != nullptr ? existing_streams(*rank) : nullptr;
+  if (streams == nullptr) return;
+  streams->out_lines.finish();
+  streams->err_lines.finish();
+}
+
 LineStream* line_stream_for(int fd) noexcept {
-  if (!g_is_ready || job::console::is_forked_child()) return nullptr;
+  if (!g_is_ready || job::console::is_forked_child() || is_vfork_child())
+    return nullptr;
   RankStreams* streams = own_streams();
   if (streams == nullptr) return nullptr;
   return fd == STDERR_FILENO ? &streams->err_lines : &streams->out_lines;
@@ -295,12 +350,11 @@ bool replace_stream(FILE* file, FILE* replacement) noexcept {
                                           : nullptr;
   if (slot == nullptr) return false;
   *slot = replacement;
-  if (output != 0) {  // as in a process, whose descriptor it is, too
-    LineStream& lines =
-        output == STDOUT_FILENO ? streams->out_lines : streams->err_lines;
-    lines.redirect(
-        NEXT(fcntl)(NEXT(fileno)(replacement), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  }
+  // As in a process, whose descriptor it is, too.
+  const int copy =
+      NEXT(fcntl)(NEXT(fileno)(replacement), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (output == 0) return redirect_input(copy);
+  (output == STDOUT_FILENO ? streams->out_lines : streams->err_lines).redirect(copy);
   return true;
 }
 

@@ -5,7 +5,7 @@
 //            stderr, and a line-wise way to the job's output for everything that the
 //            rank writes: stdio, iostreams, Fortran units, write(1, ...). So the output of
 //            different ranks never mixes within a line, and --label can name the rank. Rank 0 reads
-//            the job's stdin, the others see its end at once.
+//            the job's stdin; the others' is empty, until they put a file there.
 // Users:     runtime/interpose/stdio.cpp (libc's stdio functions call stream_for()),
 //            raw_output.cpp.
 // Threads:   any thread of the rank; a FILE's own lock orders its users.
@@ -36,6 +36,17 @@ int flushed(FILE* file) noexcept;
 // freopen() of a standard stream by a rank: from now on the rank uses `replacement`.
 // Returns false if `file` is none of the rank's standard streams.
 bool replace_stream(FILE* file, FILE* replacement) noexcept;
+
+// dup2(fd, 0) by a rank: from now on the rank reads there; -1: nowhere. The number is a
+// private one. Returns false for the rank that has the job's standard input.
+bool redirect_input(int fd) noexcept;
+
+// The caller is one of several ranks: if one closed the kernel's 0, the next file of any rank
+// would get that number.
+bool shares_input() noexcept;
+
+// Passes on what the calling rank has written of its last lines, before a child writes.
+void pass_on_unfinished_lines() noexcept;
 
 // fflush(NULL) of a rank: its own streams, and all files that no thread is using at this moment,
 // because a FILE that another rank holds may be waiting for input. Returns 0 or EOF.

@@ -1,9 +1,13 @@
 // timer_create() with SIGEV_THREAD: the thread in which libc calls the function belongs to the
 // rank that created the timer, and a rank that waits for the function's effect is not deadlocked.
+// The signals of alarm() and setitimer() are for the rank that called last.
+
+#include <sys/time.h>
 
 #include <csignal>
 #include <ctime>
 
+#include <atomic>
 #include <list>
 #include <mutex>
 
@@ -11,6 +15,8 @@
 #include "runtime/interpose/next.h"
 #include "runtime/interpose/rank_clock.h"
 #include "runtime/interpose/rank_locale.h"
+#include "runtime/interpose/signals.h"
+#include "runtime/job/crash.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
@@ -98,4 +104,43 @@ MPC_EXPORT int timer_delete(timer_t id) noexcept {
       if (timer.id == id && !timer.is_deleted) mpc::interpose::forget(timer);
   }
   return NEXT(timer_delete)(id);
+}
+
+// --- alarm(), setitimer(): the process has one timer of each kind ----------------------------------
+
+namespace mpc::interpose {
+namespace {
+
+// The ranks that have called alarm() or setitimer(): ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF.
+constinit std::atomic<const job::Rank*> g_timer_owners[3] = {};
+
+__attribute__((constructor)) void register_timer_owner() {
+  job::crash::set_timer_owner(&timer_owner);
+}
+
+void owns_timer(int which) {
+  if (which >= 0 && which < 3 && !is_forked_child())
+    g_timer_owners[which].store(own_rank(), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+const job::Rank* timer_owner(int signal) noexcept {
+  const int which = signal == SIGALRM     ? ITIMER_REAL
+                    : signal == SIGVTALRM ? ITIMER_VIRTUAL
+                    : signal == SIGPROF   ? ITIMER_PROF
+                                          : -1;
+  return which < 0 ? nullptr : g_timer_owners[which].load(std::memory_order_relaxed);
+}
+
+}  // namespace mpc::interpose
+
+MPC_EXPORT unsigned alarm(unsigned seconds) noexcept {
+  mpc::interpose::owns_timer(ITIMER_REAL);
+  return NEXT(alarm)(seconds);
+}
+MPC_EXPORT int setitimer(__itimer_which_t which, const itimerval* wanted,
+                         itimerval* before) noexcept {
+  mpc::interpose::owns_timer(static_cast<int>(which));
+  return NEXT(setitimer)(which, wanted, before);
 }

@@ -233,6 +233,11 @@ bool is_master_handle(const void* handle) noexcept;
 using ForeignExit = void (*)(ProgramInstance& instance, int status);
 void set_foreign_exit(ForeignExit upcall) noexcept;
 
+// Called before the constructors of a library that a rank opens run: `library` is one of those that
+// its file says it needs. Caller of the upcall: a thread of the rank, which waits for it.
+using LibraryNeeded = void (*)(ProgramInstance& instance, std::string_view library);
+void set_library_needed(LibraryNeeded upcall) noexcept;
+
 // Gives each copy its own instance of a variable of libc that programs read directly
 // (environ, optind). Returns its offset for ProgramInstance::variable(). Without an initial value (null) it
 // is zero, and takes no memory until it is used.

@@ -48,6 +48,15 @@ bool is_shared(const std::string& name, const std::string& path) {
          !must_be_private(file_name(name), sharing_rules()) || is_loaded(path);
 }
 
+std::atomic<LibraryNeeded> g_library_needed{nullptr};
+
+void say_what_is_needed(ProgramInstance& instance, const LoadedModule& module) {
+  // pairs with set_library_needed
+  const LibraryNeeded upcall = g_library_needed.load(std::memory_order_acquire);
+  if (upcall == nullptr) return;
+  for (const std::string& name : module.module->file->needed()) upcall(instance, name);
+}
+
 // The modules that a module needs start before it.
 void add_in_start_order(LoadedModule* module, Modules& order) {
   if (contains(order, module) || module->has_started) return;
@@ -58,6 +67,10 @@ void add_in_start_order(LoadedModule* module, Modules& order) {
 }
 
 }  // namespace
+
+void set_library_needed(LibraryNeeded upcall) noexcept {
+  g_library_needed.store(upcall, std::memory_order_release);
+}
 
 Result<void*> RankLinker::open(const std::string& name, int flags, const void* caller) {
   std::lock_guard lock(load_mutex_);
@@ -311,6 +324,7 @@ void RankLinker::make_global(LoadedModule& root) {
 void RankLinker::start(LoadedModule& root) {
   Modules order;
   add_in_start_order(&root, order);
+  for (const LoadedModule* m : order) say_what_is_needed(instance_, *m);
   for (LoadedModule* m : order) {
     m->start_order = ++starts_;
     const auto [argc, argv] = instance_.arguments();

@@ -8,6 +8,7 @@ import sys
 import unittest
 
 from command_line import CommandLine  # noqa: F401
+from descriptors import Descriptors  # noqa: F401
 from ends import Ends  # noqa: F401
 from habits import Habits, ProgramFile  # noqa: F401
 from heaps import Heaps  # noqa: F401

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from support import END, INIT, WORDS, Case, example, run, tool
+from support import END, INIT, WORDS, Case, example, has_processes, run, tool
 
 
 class Ends(Case):
@@ -191,6 +191,35 @@ class Ends(Case):
             _, err = process.communicate(timeout=20)
             self.assertEqual(process.returncode, 128 + number)
             self.assertIn("mpcrun: ", err)
+
+    @unittest.skipIf({"address", "thread"} & WORDS, "a handler may run late")
+    def test_a_users_signal_reaches_all_ranks_that_have_a_handler(self):
+        program = self.programs.compile(
+            "user_signals.c",
+            "#include <mpi.h>\n#include <signal.h>\n#include <stdio.h>\n#include <unistd.h>\n"
+            "static volatile sig_atomic_t first, second;\n"
+            "static void note(int s) { if (s == SIGUSR1) ++first; else ++second; }\n"
+            "int main(int argc, char **argv) { int rank, size; (void)size;" + INIT +
+            "if (rank != 1 || argc > 1) { signal(SIGUSR1, note); signal(SIGUSR2, note); }"
+            'MPI_Barrier(MPI_COMM_WORLD); if (rank == 0) { puts("ready"); fflush(stdout); }'
+            "for (int i = 0; i < 3000 && second == 0 && (rank != 1 || argc > 1); ++i) usleep(10000);"
+            'MPI_Barrier(MPI_COMM_WORLD); printf("%d: %d %d\\n", rank, (int)first, (int)second);'
+            + END + "}\n", "-O1")
+        ways = [["-n", 5, program]]  # with more ranks than workers, and without a handler of rank 1
+        if has_processes():
+            ways += [["-n", 4, "-p", 2, program], ["-n", 3, "--ranks-per-process", 1, program, "all"]]
+        for words in ways:
+            process = self.start(*words)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            for number in (signal.SIGUSR1, signal.SIGUSR2):
+                process.send_signal(number)
+                time.sleep(0.5)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, err), (0, ""), words)
+            handles = lambda rank: rank != 1 or words[-1] == "all"
+            self.assertEqual(sorted(out.split("\n"))[1:],
+                             [f"{r}: {1 if handles(r) else 0} {1 if handles(r) else 0}"
+                              for r in range(words[1])], words)
 
     @unittest.skipIf({"address", "thread"} & WORDS,
                      "the sanitizer has its own report of signals")

@@ -28,6 +28,11 @@ def run(*args, timeout=60, **kwargs):
     return done.returncode, done.stdout, done.stderr
 
 
+def has_processes():
+    """Can a job have several processes here?"""
+    return os.path.exists(os.path.join(options.build, "lib/mpc/mpclaunch")) and not SANITIZED
+
+
 class Programs:
     """Small C programs, compiled once with mpcc."""
 

@@ -33,6 +33,12 @@ def check_children():
     else:
         sys.exit("a command that does not exist was started")
     assert asyncio.run(output_of("echo", "asked")) == b"asked\n"
+    with subprocess.Popen(["sleep", "60"]) as process:
+        process.terminate()
+    assert process.returncode == -signal.SIGTERM
+    if mpi.rank != 0:
+        assert subprocess.run(["cat"], stdout=subprocess.PIPE, check=True).stdout == b""
+        assert sys.stdin.read() == ""
     child = os.fork()
     if child == 0:
         os._exit(7 if os.getpid() != os.getppid() else 8)

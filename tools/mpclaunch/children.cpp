@@ -96,6 +96,11 @@ void Children::kill(int process, int spared) const noexcept {
       ::kill(child.pid, SIGKILL);
 }
 
+void Children::signal(int process, int signal) const noexcept {
+  if (const auto found = running_.find(process); found != running_.end())
+    ::kill(found->second.pid, signal);
+}
+
 void Children::take_records(int process) {
   std::string buffer(sizeof(RecordHead) + wireup::kMostTextBytes, '\0');
   for (;;) {

@@ -47,6 +47,8 @@ class Children {
   void order(int process, wireup::Order order, int status = 0) const noexcept;
   // -1: all of them, but not `spared`.
   void kill(int process, int spared = -1) const noexcept;
+  // As order().
+  void signal(int process, int signal) const noexcept;
   // Caller: after SIGCHLD. `other` is called for children that do not belong to the job.
   void reap(const std::function<void(pid_t, int wait_status)>& other = nullptr);
   bool are_any() const noexcept { return !running_.empty(); }

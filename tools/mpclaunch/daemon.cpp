@@ -89,6 +89,11 @@ void Daemon::take(Frame kind, std::string_view payload) {
     case Frame::kKill:
       children_.kill(in.small());
       break;
+    case Frame::kSignal: {
+      const int process = in.small();
+      children_.signal(process, in.small());
+      break;
+    }
     case Frame::kInput:
       take_input(in.text());
       break;

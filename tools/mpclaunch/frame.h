@@ -32,6 +32,7 @@ enum class Frame : uint32_t {
   kFenceDone,    // what all have put
   kAskHere,      // number, process
   kAnswer,       // number, PMIx status, data: the answer to kAsk
+  kSignal,       // process, signal
 };
 
 // A frame on the wire: its kind and the length of what follows, 4 bytes each.

@@ -214,6 +214,7 @@ void Head::take_signal(int signal) {
     return children_.reap(
         [this](pid_t pid, int wait_status) { hosts_.agent_ended(pid, wait_status); });
   if (signal == SIGQUIT) return ask_table(TableQuestion::Why::kUser);
+  if (signal == SIGUSR1 || signal == SIGUSR2) return give_to_all(signal);
   if (is_interrupted_) {  // the second one: at once
     kill_all(true);
     ::_exit(job::kExitSignal + signal);
@@ -222,6 +223,18 @@ void Head::take_signal(int signal) {
   verdict_.end(job::kExitSignal + signal,
                fmt::format("mpcrun: {}: the job is ended", ::strsignal(signal)));
   end_all(Order::kEndNow);
+}
+
+// What a signal of the user's means only the ranks know.
+void Head::give_to_all(int signal) {
+  for (const Process& process : processes_) {
+    if (!process.is_running) continue;
+    if (process.host == here_)
+      children_.signal(process.index, signal);
+    else
+      hosts_.send(process.host, Frame::kSignal,
+                  Packer().number(process.index).number(signal));
+  }
 }
 
 // --- the end of processes -----------------------------------------------------------------------

@@ -58,6 +58,7 @@ class Head {
   void keep_deadlines();
   void take_signals();
   void take_signal(int signal);
+  void give_to_all(int signal);
   void take_record(int process, const wireup::RecordHead& head, std::string text);
   void look_for_missing();
   void judge(int process, int wait_status);

@@ -36,7 +36,8 @@ constexpr int kOwnWords = 6, kWordsOfShim = 5;
 sigset_t taken_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) {
+  for (const int signal :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1, SIGUSR2}) {
     struct sigaction action {};
     const bool is_ignored =
         ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;

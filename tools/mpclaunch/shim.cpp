@@ -268,10 +268,20 @@ void Shim::begin_end(bool has_grace) {
 
 void Shim::take_signals() {
   signalfd_siginfo info;
-  while (::read(signals_, &info, sizeof info) == sizeof info)
-    if (info.ssi_signo != SIGCHLD)
+  while (::read(signals_, &info, sizeof info) == sizeof info) {
+    const auto signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGUSR1 || signal == SIGUSR2)
+      pass_on(signal);
+    else if (signal != SIGCHLD)
       was_interrupted_ = true;  // the launcher knows what to do
+  }
   reap();
+}
+
+// The launcher gives it to all ranks.
+void Shim::pass_on(int signal) const {
+  const pid_t target = rank_socket_ >= 0 ? rank_pid_ : command_;
+  if (target > 0) ::kill(target, signal);
 }
 
 void Shim::reap() {

@@ -54,6 +54,7 @@ class Shim {
   void rank_has_ended();
   void take_orders();
   void take_signals();
+  void pass_on(int signal) const;
   void reap();
   void begin_end(bool has_grace);
   void keep_deadlines();
