@@ -75,6 +75,8 @@ void set_environment_of(const std::string& setting) {
 }
 
 void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app) {
+  ::setenv(wireup::kProgramVariable, std::to_string(&app - spec.apps.data()).c_str(),
+           1);
   for (const std::string& setting : spec.settings)
     if (!setting.starts_with("job.label=")) set_environment_of(setting);
   for (const auto& [name, value] : app.environment)
