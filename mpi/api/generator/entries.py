@@ -192,8 +192,8 @@ class EntryWriter:
         self.open_guard = None
         if self.owner:
             self.declare(self.owner)
+            self.owner_known = True  # null while it is not, which stands for none
             self.check_param(self.owner)
-            self.owner_known = True
         if f.is_stub:
             self.emit(self.on_error("mpi_call.unsupported()"))
             return
