@@ -92,26 +92,23 @@ Err bad_type_at(Err error, Count index) {
   return fail(error.code, fmt::format("datatype {}: {}", index, last_error_message()));
 }
 
+// A communicator of the wrong kind is there all the same: its error handler gets the error.
 Err intracomm(MPI_Comm handle, Comm** out) {
-  Comm* comm = nullptr;
-  if (Err error = lookup(handle, &comm)) return error;
-  if (comm->is_inter())
-    return fail(MPI_ERR_COMM,
-                "an intercommunicator was given where the call needs an "
-                "intracommunicator");
-  *out = comm;
-  return kSuccess;
+  if (Err error = lookup(handle, out)) return error;
+  return !(*out)->is_inter()
+             ? kSuccess
+             : fail(MPI_ERR_COMM,
+                    "an intercommunicator was given where the call needs an "
+                    "intracommunicator");
 }
 
 Err intercomm(MPI_Comm handle, Comm** out) {
-  Comm* comm = nullptr;
-  if (Err error = lookup(handle, &comm)) return error;
-  if (!comm->is_inter())
-    return fail(MPI_ERR_COMM,
-                "an intracommunicator was given where the call needs an "
-                "intercommunicator");
-  *out = comm;
-  return kSuccess;
+  if (Err error = lookup(handle, out)) return error;
+  return (*out)->is_inter()
+             ? kSuccess
+             : fail(MPI_ERR_COMM,
+                    "an intracommunicator was given where the call needs an "
+                    "intercommunicator");
 }
 
 Err info_object(MPI_Info handle, Info** out) {

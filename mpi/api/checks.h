@@ -198,30 +198,37 @@ inline Err buffer(const void* address, Count n, const dt::Datatype* type) {
 inline Err buffer(const void* address, Count n, const dt::Datatype& type) {
   return buffer(address, n, &type);
 }
-// `n` blocks of data in one buffer, with a count each; as buffer().
-template <class Int>
-[[gnu::cold]] Err blocks_of_nothing(const void* address, const Int* counts, Count n) {
+// Displacements from MPI_BOTTOM may be addresses if they are wide enough (MPI-4.1 section 5.1.5), else not.
+inline bool is_address(MPI_Aint displacement) noexcept { return displacement != 0; }
+inline bool is_address(int) noexcept { return false; }
+// `n` blocks of data in one buffer, with a count and a displacement each; as buffer().
+template <class Int, class Offset>
+[[gnu::cold]] Err blocks_of_nothing(const void* address, const Int* counts,
+                                    const Offset* displs, Count n) {
   for (Count i = 0; i < n; ++i)
-    if (counts[i] != 0) return bad_buffer(address, counts[i]);
+    if (counts[i] != 0 && (address == MPI_IN_PLACE || !is_address(displs[i])))
+      return bad_buffer(address, counts[i]);
   return kSuccess;
 }
-template <class Int>
-inline Err blocks(const void* address, const Int* counts, Count n,
+template <class Int, class Offset>
+inline Err blocks(const void* address, const Int* counts, const Offset* displs, Count n,
                   const dt::Datatype* type) {
   if (reinterpret_cast<uintptr_t>(address) > 1 || type == nullptr) [[likely]]
     return kSuccess;
   return address == MPI_IN_PLACE || type->is_predefined()
-             ? blocks_of_nothing(address, counts, n)
+             ? blocks_of_nothing(address, counts, displs, n)
              : kSuccess;
 }
-template <class Int>
-inline Err blocks(const void* address, const Int* counts, Count n,
+template <class Int, class Offset>
+inline Err blocks(const void* address, const Int* counts, const Offset* displs, Count n,
                   const MPI_Datatype* types) {
   if (reinterpret_cast<uintptr_t>(address) > 1) [[likely]]
     return kSuccess;
-  for (Count i = 0; i < n; ++i)
-    if (counts[i] != 0 && (address == MPI_IN_PLACE || is_predefined(types[i])))
+  for (Count i = 0; i < n; ++i) {
+    const bool is_nothing = is_predefined(types[i]) && !is_address(displs[i]);
+    if (counts[i] != 0 && (address == MPI_IN_PLACE || is_nothing))
       return bad_buffer(address, counts[i]);
+  }
   return kSuccess;
 }
 template <class T>

@@ -203,7 +203,7 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
   *newcomm = MPI_COMM_NULL;
   MPC_MPI_TRY(split_comm(comm, color, key, "MPI_Comm_split_type", &made));
   if (made != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED &&
-      made->size() == comm.size()) {
+      made->size() == comm.size() && made->remote_size() == comm.remote_size()) {
     // It must be a strict subset (MPI-4.1 section 7.4.2).
     end_comm(made);
     made = nullptr;

@@ -160,8 +160,7 @@ Err get_version(int* version, int* subversion) {
 }
 
 Err get_library_version(char* version, int* length) {
-  copy_text(fmt::format("mpc {}, ranks as user-level threads, MPI 4.1, MPI 5.0 ABI",
-                        version_text())
+  copy_text(fmt::format("mpc {}, ranks as user-level threads, MPI 5.0", version_text())
                 .c_str(),
             version, length, MPI_MAX_LIBRARY_VERSION_STRING);
   return kSuccess;

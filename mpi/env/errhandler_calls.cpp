@@ -217,6 +217,17 @@ Err add_error_string(int code, const char* string) {
   });
 }
 
+namespace {
+
+// MPI-4.1 section 9.5: it is removed before the code to which it belongs.
+Err check_no_string(const char* what, int code, const ErrorTable::Code& c) {
+  return c.text.empty()
+             ? kSuccess
+             : fail(MPI_ERR_ARG, fmt::format("{} {} still has a string", what, code));
+}
+
+}  // namespace
+
 Err remove_error_class(int error_class) {
   return change_code(
       error_class, "error class", [&](ErrorTable& table, ErrorTable::Code& c) {
@@ -227,6 +238,7 @@ Err remove_error_class(int error_class) {
           if (&other != &c && other.live && other.error_class == error_class)
             return fail(MPI_ERR_ARG,
                         fmt::format("class {} still has codes", error_class));
+        MPC_MPI_TRY(check_no_string("class", error_class, c));
         c = {};
         return kSuccess;
       });
@@ -236,6 +248,7 @@ Err remove_error_code(int code) {
   return change_code(code, "error code", [&](ErrorTable&, ErrorTable::Code& c) {
     if (c.error_class == code)
       return fail(MPI_ERR_ARG, fmt::format("{} is a class, not a code", code));
+    MPC_MPI_TRY(check_no_string("code", code, c));
     c = {};
     return kSuccess;
   });

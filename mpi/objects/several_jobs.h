@@ -22,8 +22,8 @@ using OpenProcess = Opened (*)(job::Job& job, const std::string& place);
 void set_open_process(OpenProcess open) noexcept;
 Opened open_process(job::Job& job, const std::string& place);
 
-// A number for the caller's job, below that of the members and different for each job: the rank of
-// its first member. Caller: Comm::spans_jobs(), no intercommunicator.
+// A number for the caller's job, below that of the members of both groups and different for each job.
+// Caller: Comm::spans_jobs().
 int job_among(const Comm& comm) noexcept;
 
 }  // namespace mpc::mpi

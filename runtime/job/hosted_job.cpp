@@ -50,7 +50,7 @@ int exit_status_of(Errc code) { return code == Errc::kArg ? kExitUsage : kExitLa
 
 }  // namespace
 
-HostedJob::HostedJob(std::unique_ptr<wireup::Wireup> wireup)
+HostedJob::HostedJob(std::unique_ptr<wireup::Wireup> wireup, int program)
     : wireup_(std::move(wireup)), process_(::getpid()), program_(own_program()) {
   const int index = wireup_->index(), size = wireup_->size();
   processes_ = ProcessMap::in_blocks(size, size);
@@ -58,6 +58,7 @@ HostedJob::HostedJob(std::unique_ptr<wireup::Wireup> wireup)
   rank_.job = this;
   rank_.world_rank = index;
   rank_.world_size = size;
+  rank_.app_index = program;
   rank_.phase.store(kBeforeInit, std::memory_order_relaxed);
 }
 
@@ -242,6 +243,7 @@ void HostedJob::let_rank_go_on() {
 }
 
 Job* create_hosted() {
+  const int program = wireup::program_number();
   auto wireup = wireup::connect_hosted();
   if (!wireup) {
     if (!wireup.error().message.empty())
@@ -249,7 +251,7 @@ Job* create_hosted() {
     ::_exit(kExitLaunch);
   }
   wireup::Wireup& launcher = **wireup;
-  auto* const job = new HostedJob(std::move(*wireup));
+  auto* const job = new HostedJob(std::move(*wireup), program);
   if (const auto started = job->start(); !started) {
     const int status = exit_status_of(started.error().code);
     launcher.tell(wireup::Report::kEnding, status,

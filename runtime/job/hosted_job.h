@@ -23,7 +23,8 @@ namespace mpc::job {
 
 class HostedJob final : public Job {
  public:
-  explicit HostedJob(std::unique_ptr<wireup::Wireup> wireup);
+  // `program`: its number among those of the job.
+  HostedJob(std::unique_ptr<wireup::Wireup> wireup, int program);
 
   // Meets the other processes, opens the network. The calling thread becomes the rank's main one.
   // Errors: kArg, kSystem, kUnsupported.

@@ -73,12 +73,18 @@ ShimAddress::ShimAddress(const std::string& name) noexcept {
 
 bool has_shim() noexcept { return std::getenv(kShimVariable) != nullptr; }
 
+int program_number() {
+  const char* number = std::getenv(kProgramVariable);
+  return number != nullptr ? std::atoi(number) : 0;
+}
+
 void hide_shim() {
   ::unsetenv(kShimVariable);
   ::unsetenv(kInterfacesVariable);
   ::unsetenv(kRanksVariable);
   ::unsetenv(kHostedVariable);
   ::unsetenv(kGoesOnVariable);
+  ::unsetenv(kProgramVariable);
   hide_pmix();
 }
 

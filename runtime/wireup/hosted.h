@@ -28,6 +28,9 @@ struct ShimAddress {
   unsigned size = 0;  // bytes
 };
 
+// The number of the rank's program among those of the job. Caller: before connect_hosted().
+int program_number();
+
 // Waits until the shim has answered. Removes the shim's variables from the environment.
 // Errors: kOther: another process is the rank; kSystem, kUnsupported. Without a text the
 // launcher prints it.

@@ -74,6 +74,8 @@ inline constexpr char kInterfacesVariable[] = "MPC_LAUNCHER_INTERFACES";
 
 // How a process that the user's command has started finds its shim: the name of an abstract socket.
 inline constexpr char kShimVariable[] = "MPC_SHIM";
+// Set for the command: the number of its program among those of the job (MPI_APPNUM).
+inline constexpr char kProgramVariable[] = "MPC_LAUNCHER_PROGRAM";
 // Set by mpcrun for its launcher: all ranks of the job are hosted.
 inline constexpr char kHostedVariable[] = "MPC_LAUNCHER_HOSTED";
 // Set by mpcrun for its launcher and the processes of the job: it continues when one of them dies.

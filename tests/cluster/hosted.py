@@ -138,6 +138,14 @@ class Commands(HostedCase):
     def test_a_command_without_mpi(self):
         self.runs(4, "echo", "hello", expect=4 * ["hello"])
 
+    def test_each_program_has_its_number(self):
+        body = (INIT + " int *number, flag; MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &flag);"
+                " printf(\"rank %d is of %d\\n\", rank, flag ? *number : -1); " + END)
+        program = self.gcc("number", body)
+        status, out, err = run("-n", 1, *HOSTED, program, ":", "-n", 2, program, ":", "-n", 1, "sh", "-c", program)
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(lines(out), [f"rank {rank} is of {number}" for rank, number in enumerate((0, 1, 1, 2))])
+
     def test_several_programs(self):
         program = self.gcc("hello", INIT + EXCHANGE + SAY + END)
         status, out, err = run("-n", 1, *HOSTED, "sh", "-c", program, ":", "-n", 2, program)

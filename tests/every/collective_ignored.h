@@ -1,6 +1,7 @@
 /* Arguments of collectives that are not significant on a rank: they may be anything there.
  *
- * Role:      MPI-4.1 says of some arguments that they are significant at the root only.
+ * Role:      MPI-4.1 says of some arguments that they are significant at the root only. A buffer may be
+ *            left out where the places of its blocks are addresses.
  * Users:     collective.c, nbc.c, persistent_coll.c, which define CALL and BAD.
  * Threads:   the main thread of a rank. At most MAX_RANKS ranks. */
 #ifndef COLLECTIVE_IGNORED_H
@@ -139,7 +140,31 @@ static void ignored_between_groups(void) {
   MPI_Comm_free(&half);
 }
 
+#ifdef EVERY_LARGE
+/* No buffer, where displacements are wide enough to be addresses. */
+static void without_buffers(void) {
+  int mine[SLOTS], got[SLOTS];
+  count_t counts[MAX_RANKS];
+  MPI_Aint from[MAX_RANKS], to[MAX_RANKS];
+  MPI_Datatype types[MAX_RANKS];
+  for (int i = 0; i < every_size; ++i) {
+    MPI_Get_address(&mine[i], &from[i]);
+    MPI_Get_address(&got[i], &to[i]);
+    counts[i] = 1, types[i] = MPI_INT, mine[i] = value(every_rank, i, 0);
+  }
+  CALL(Alltoallw, alltoallw, clear(got), MPI_BOTTOM, counts, from, types, MPI_BOTTOM,
+       counts, to, types, WORLD);
+  for (int i = 0; i < every_size; ++i) CHECK(got[i] == value(i, every_rank, 0));
+  from[every_size - 1] = 0;
+  BAD(MPI_ERR_BUFFER, Alltoallw, alltoallw, MPI_BOTTOM, counts, from, types, got,
+      counts, to, types, WORLD);
+}
+#endif
+
 static void every_ignored_argument(void) {
+#ifdef EVERY_LARGE
+  without_buffers();
+#endif
   ignored_where_nothing_arrives();
   ignored_where_nothing_leaves();
   ignored_in_place();

@@ -38,9 +38,13 @@ static void added(void) {
   WRONG(MPI_ERR_ARG, MPI_Remove_error_code(MPI_ERR_TAG));
   WRONG(MPI_ERR_ARG, MPI_Remove_error_string(MPI_ERR_TAG));
 
+  WRONG(MPI_ERR_ARG, MPI_Remove_error_code(code)); /* has a string */
   RIGHT(MPI_Remove_error_string(code));
   CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS && length == 0);
   RIGHT(MPI_Remove_error_code(code));
+  RIGHT(MPI_Add_error_string(new_class, "tea"));
+  WRONG(MPI_ERR_ARG, MPI_Remove_error_class(new_class)); /* has a string */
+  RIGHT(MPI_Remove_error_string(new_class));
   RIGHT(MPI_Remove_error_class(new_class));
   WRONG(MPI_ERR_ARG, MPI_Error_class(code, &got));
 }

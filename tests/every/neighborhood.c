@@ -171,6 +171,15 @@ static void alltoallw(void) {
   BAD(MPI_ERR_ARG, alltoallw, mine, counts, displs, types, got, counts, NULL, types,
       ring);
   NO_REQUEST(alltoallw, mine, counts, displs, types, got, counts, displs, types, ring);
+  MPI_Aint to_me[MAX_NEIGHBORS]; /* where the blocks are, without a buffer */
+  for (int i = 0; i < 2; ++i) {
+    MPI_Get_address((char*)got + displs[i], &to_me[i]);
+    MPI_Get_address((char*)mine + displs[i], &displs[i]);
+  }
+  CALL(alltoallw, CHECK(exchanged(got, 0)), MPI_BOTTOM, counts, displs, types,
+       MPI_BOTTOM, counts, to_me, types, ring);
+  BAD(MPI_ERR_BUFFER, alltoallw, MPI_IN_PLACE, counts, displs, types, MPI_BOTTOM,
+      counts, to_me, types, ring);
 }
 
 /* The ends of a line have a neighbour that does not exist: its place stays as it was. */

@@ -1,6 +1,39 @@
 /* Intercommunicators: creation, traffic, collectives, split, dup, merge. */
 #include "check.h"
 
+/* Members of both groups that share memory are in one intercommunicator: here all are on one host. */
+static void split_by_place(MPI_Comm inter, int mine, int theirs) {
+  MPI_Comm part;
+  int n = -1, flag = 0;
+  MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
+  MPI_Comm_test_inter(part, &flag);
+  CHECK(flag);
+  MPI_Comm_size(part, &n);
+  CHECK(n == mine);
+  MPI_Comm_remote_size(part, &n);
+  CHECK(n == theirs);
+  MPI_Barrier(part);
+  MPI_Comm_free(&part);
+  MPI_Comm_split_type(inter, MPI_UNDEFINED, 0, MPI_INFO_NULL, &part);
+  CHECK(part == MPI_COMM_NULL);
+  MPI_Comm_split_type(inter, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &part);
+  if (part == MPI_COMM_NULL) return; /* a strict part of the members, or none */
+  int all;
+  MPI_Comm_size(part, &n);
+  MPI_Comm_remote_size(part, &all);
+  CHECK(n + all < mine + theirs);
+  MPI_Comm_free(&part);
+}
+
+/* Its own error handler is told that a call is not for an intercommunicator. */
+static void of_the_wrong_kind(MPI_Comm inter) {
+  const int dims[1] = {1}, periods[1] = {0};
+  MPI_Comm grid;
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  CHECK(MPI_Cart_create(inter, 1, dims, periods, 0, &grid) == MPI_ERR_COMM);
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_ARE_FATAL);
+}
+
 /* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -59,6 +92,9 @@ int main(int argc, char** argv) {
     CHECK(n == 1);
     MPI_Comm_free(&part);
   }
+
+  split_by_place(inter, mine, theirs);
+  of_the_wrong_kind(inter);
 
   MPI_Intercomm_merge(inter, is_low, &merged); /* the low group comes last */
   MPI_Comm_size(merged, &n);

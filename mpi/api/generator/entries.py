@@ -117,11 +117,12 @@ class EntryWriter:
         """The checks of a collective's buffer that needs other parameters."""
         values = self.values(param)
         if "blocks" in param.attrs:
-            counts, types = (self.f.param(name) for name in param.attrs["blocks"])
+            counts, displs, types = (self.f.param(name) for name in param.attrs["blocks"])
             guard = self.condition(counts) if counts.when else None
             kind = types.name if "len" in types.attrs else types.object_name
             length = self.values(counts)["len"]
-            self.check(f"check::blocks({param.name}, {counts.name}, {length}, {kind})", guard)
+            self.check(f"check::blocks({param.name}, {counts.name}, {displs.name}, {length}, {kind})",
+                       guard)
         if "apart" in param.attrs:
             self.check(f"check::in_one_group({values['comm']}, {param.name})")
 
@@ -191,8 +192,8 @@ class EntryWriter:
         self.open_guard = None
         if self.owner:
             self.declare(self.owner)
+            self.owner_known = True  # null while it is not, which stands for none
             self.check_param(self.owner)
-            self.owner_known = True
         if f.is_stub:
             self.emit(self.on_error("mpi_call.unsupported()"))
             return
