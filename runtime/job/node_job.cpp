@@ -197,7 +197,8 @@ RankNumbers NodeJob::numbers_of(const Rank& rank) const {
   out.rank = out.local_rank = rank.world_rank - world.first;
   out.size = out.local_size = world.size;
   const HostMap& hosts = host_map();
-  if (hosts.hosts() == 1) return out;
+  const bool is_spawned = world.parent >= 0;  // all of them are in this process
+  if (hosts.hosts() == 1 || is_spawned) return out;
   const int own = processes_.process_of(rank.world_rank);
   out.local_rank = rank.world_rank - processes_.ranks_of(own).first;
   out.local_size = 0;

@@ -49,6 +49,16 @@ class OnHosts(HostsCase):
                 hosts, _ = self.where("-n", 4, option, path)
                 self.assertEqual(hosts, ["h1", "h1", "h2", "h2"])
 
+    def test_hosts_give_the_number_of_ranks_and_each_its_numbers(self):
+        program = self.build("numbers", INIT + 'printf("%d %s/%s %s/%s\\n", rank, getenv("PMI_RANK"), getenv("PMI_SIZE"),'
+                             ' getenv("MPI_LOCALRANKID"), getenv("OMPI_COMM_WORLD_LOCAL_SIZE"));' + END)
+        wanted = ["0 0/3 0/1", "1 1/3 0/2", "2 2/3 1/2"]
+        for words in ((), ("--ranks-per-process", 1)):
+            status, out, err = self.run_job("--hosts", "h1:1,h2:2", *words, program)
+            self.assertEqual((status, sorted(out.splitlines()), err), (0, wanted, ""))
+        status, out, err = self.run_job("--hosts", "h1,h2", "--ranks-per-host", 2, program)
+        self.assertEqual((status, len(out.splitlines()), err), (0, 4, ""))
+
     def test_mpcrun_may_be_on_a_third_host_or_reach_one_only(self):
         hosts, _ = self.where("-n", 2, "--hosts", "h2")
         self.assertEqual(hosts, ["h2", "h2"])

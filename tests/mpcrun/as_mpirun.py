@@ -87,6 +87,7 @@ class Counts(AsMpirun):
                             (1, "--hostfile {plain}"), (3, "--hostfile {plain} --npernode 3"),
                             (2, "--host localhost,localhost"), (2, "-hosts localhost,localhost"),
                             (3, "--host localhost:3"), (2, "--host localhost:3 --npernode 2"), (1, "--host localhost"),
+                            (3, "--host localhost --host localhost:2"),
                             (2, "--host localhost:3 -n 2"), (1, "")):
             for program in programs:
                 with self.subTest(line=line, program=program):

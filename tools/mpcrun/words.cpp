@@ -72,6 +72,14 @@ Error unknown(const Word& word) {
       fmt::format("unknown option '{}'\nmpcrun --help shows all options", word.typed)};
 }
 
+// --host a --host b: both, as with Open MPI.
+bool add_hosts(const Word& word, const KnownOption& option, Words& out) {
+  if (option.full_name != "--hosts") return false;
+  for (std::string& earlier : out.options)
+    if (earlier.starts_with("--hosts=")) earlier += "," + *word.value;
+  return true;
+}
+
 Result<> add(const Word& word, const KnownOption& option, Words& out) {
   const bool wants_value = !option.value.empty();
   if (!option.is_allowed) {
@@ -90,6 +98,7 @@ Result<> add(const Word& word, const KnownOption& option, Words& out) {
   if (!out.typed.emplace(option.full_name, word.typed).second && !option.may_repeat) {
     if (!has_peer_name() || !wants_value)
       return {Errc::kArg, word.typed + " is given twice"};
+    if (add_hosts(word, option, out)) return {};
     std::erase_if(out.options, [&](const std::string& earlier) {
       return earlier.starts_with(option.full_name + "=");
     });
