@@ -1,5 +1,5 @@
 // vfork() of a rank: its child, which is still in the rank's memory, has the rank's descriptors 0, 1
-// and 2, signal mask and limits until it executes a program.
+// and 2, and the signal mask and limits that it would have had without mpcrun.
 
 #include <unistd.h>
 
@@ -16,33 +16,44 @@
 namespace mpc::interpose {
 namespace {
 
-// What the parent has prepared for the child; both are the same thread of the rank.
+// What the parent has prepared; the child reads it there.
 struct Prepared {
-  bool is_for_rank = false;
-  bool is_in_child = false;
-  bool blocks_child_signal = false;
-  alignas(ChildDescriptors) char descriptors[sizeof(ChildDescriptors)];
+  ChildDescriptors descriptors;
+  const bool blocks_child_signal = child_signals::is_blocked();
+  child_signals::Starting starting;
 };
-thread_local constinit Prepared t_prepared{};
+struct Call {
+  bool is_of_rank = false;
+  bool is_in_child = false;
+  alignas(Prepared) char prepared[sizeof(Prepared)] = {};
+};
+thread_local constinit Call t_call{};
 
-ChildDescriptors& descriptors() noexcept {
-  return *std::launder(reinterpret_cast<ChildDescriptors*>(t_prepared.descriptors));
+Prepared& prepared() noexcept {
+  return *std::launder(reinterpret_cast<Prepared*>(t_call.prepared));
 }
 
 void become_child() noexcept {
-  t_prepared.is_in_child = true;
-  descriptors().apply();
+  t_call.is_in_child = true;
+  prepared().descriptors.apply();
   job::inherited::restore_in_child();
-  if (!t_prepared.blocks_child_signal) return;
+  if (!prepared().blocks_child_signal) return;
   sigset_t only;
   ::sigemptyset(&only);
   ::sigaddset(&only, SIGCHLD);
   ::pthread_sigmask(SIG_BLOCK, &only, nullptr);
 }
 
+// The child has executed a program, or has ended.
+void go_on_as_parent(pid_t child) noexcept {
+  t_call.is_in_child = t_call.is_of_rank = false;
+  if (child > 0) prepared().starting.note(child);
+  prepared().~Prepared();
+}
+
 }  // namespace
 
-bool is_vfork_child() noexcept { return t_prepared.is_in_child; }
+bool is_vfork_child() noexcept { return t_call.is_in_child; }
 
 }  // namespace mpc::interpose
 
@@ -59,18 +70,15 @@ MPC_HELPER void mpc_before_vfork() noexcept {
   using namespace mpc::interpose;
   if (!g_is_ready || is_forked_child() || own_rank() == nullptr) return;
   pass_on_unfinished_lines();
-  new (t_prepared.descriptors) ChildDescriptors;
-  t_prepared.blocks_child_signal = child_signals::is_blocked();
-  t_prepared.is_for_rank = true;
+  new (t_call.prepared) Prepared;
+  t_call.is_of_rank = true;
 }
 MPC_HELPER pid_t mpc_after_vfork(long result) noexcept {
   using namespace mpc::interpose;
-  if (t_prepared.is_for_rank && !t_prepared.is_in_child && result == 0) become_child();
+  if (t_call.is_of_rank && !t_call.is_in_child && result == 0) become_child();
   // Not where the child itself has called vfork().
-  if (t_prepared.is_for_rank && result != 0 && !is_forked_child()) {
-    t_prepared.is_in_child = t_prepared.is_for_rank = false;
-    descriptors().~ChildDescriptors();
-  }
+  if (t_call.is_of_rank && result != 0 && !is_forked_child())
+    go_on_as_parent(static_cast<pid_t>(result));
   if (result >= 0) return static_cast<pid_t>(result);
   errno = static_cast<int>(-result);
   return -1;

@@ -221,6 +221,29 @@ class Ends(Case):
                              [f"{r}: {1 if handles(r) else 0} {1 if handles(r) else 0}"
                               for r in range(words[1])], words)
 
+    def test_hosted_ranks_handle_the_signal_that_ends_the_job(self):
+        if not has_processes():
+            self.skipTest("no job of several processes")
+        program = self.programs.compile(
+            "hosted_handler.c",
+            "#include <mpi.h>\n#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+            "static volatile sig_atomic_t is_over; static void note(int s) { (void)s; is_over = 1; }\n"
+            "int main(int argc, char **argv) { int rank, size; (void)size;" + INIT +
+            "if (rank != 1 || argc == 1) signal(SIGTERM, note);"
+            'MPI_Barrier(MPI_COMM_WORLD); if (rank == 0) { puts("ready"); fflush(stdout); }'
+            "while (!is_over) usleep(10000); usleep(500000);"
+            'printf("%d: saved\\n", rank); fflush(stdout); while (argc > 2) pause();' + END + "}\n", "-O1")
+        for words, wanted in (([], [0, 1, 2]), (["but1"], [0, 2]), (["but1", "stay"], [0, 2])):
+            process = self.start("-n", 3, "--ranks-per-process", 1, program, *words)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            begin = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
+            self.assertEqual(err, "mpcrun: Terminated: the job is ended\n")
+            self.assertEqual(sorted(out.split("\n"))[1:], [f"{r}: saved" for r in wanted], words)
+            self.assertLess(time.monotonic() - begin, 20)
+
     @unittest.skipIf({"address", "thread"} & WORDS,
                      "the sanitizer has its own report of signals")
     def test_signal_without_handler_names_the_rank(self):

@@ -94,12 +94,14 @@ class Processes(Case):
             "(void)s; (void)c; seen = i->si_pid; ++count; }"
             "struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART};"
             "sigaction(SIGCHLD, &action, NULL); MPI_Barrier(MPI_COMM_WORLD);"
-            "pid_t child = fork(); if (child == 0) { usleep(atoi(argv[1]) * (rank + 1)); _exit(0); }"
+            "char time[20]; sprintf(time, \"0.0%d\", atoi(argv[1]) * (rank + 1));"
+            "pid_t child = argv[2][0] == 'v' ? vfork() : fork();"
+            'if (child == 0) { execlp("sleep", "sleep", time, NULL); _exit(9); }'
             "for (int i = 0; i < 3000 && !count; ++i) usleep(1000);"
             "int ended = waitpid(child, NULL, 0) == child; MPI_Barrier(MPI_COMM_WORLD);"
             'printf("%d %d %d\\n", (int)count, seen == child, ended);' + END)
-        for pause in (0, 20000):  # together, and one after the other
-            status, out, err = run("-n", 4, "--timeout", 20, program, pause)
+        for pause, call in ((0, "fork"), (2, "fork"), (0, "vfork"), (2, "vfork")):  # together, or one after the other
+            status, out, err = run("-n", 4, "--timeout", 20, program, pause, call)
             self.assertEqual((status, out), (0, "1 1 1\n" * 4), err)
 
     def test_ranks_that_block_the_signal_of_children_wait_for_it(self):

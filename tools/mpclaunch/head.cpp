@@ -222,7 +222,7 @@ void Head::take_signal(int signal) {
   is_interrupted_ = true;
   verdict_.end(job::kExitSignal + signal,
                fmt::format("mpcrun: {}: the job is ended", ::strsignal(signal)));
-  end_all(Order::kEndNow);
+  end_all(Order::kEndNow, signal);
 }
 
 // What a signal of the user's means only the ranks know.
@@ -258,8 +258,8 @@ void Head::judge(int index, int wait_status) {
     end_all(Order::kEndSoon);
 }
 
-void Head::end_all(Order what) {
-  for (const Process& process : processes_) order(process, what);
+void Head::end_all(Order what, int signal) {
+  for (const Process& process : processes_) order(process, what, signal);
   if (kill_ns_ == 0) kill_ns_ = now_ns() + Verdict::kPatienceNs;
 }
 

@@ -62,7 +62,7 @@ class Head {
   void take_record(int process, const wireup::RecordHead& head, std::string text);
   void look_for_missing();
   void judge(int process, int wait_status);
-  void end_all(wireup::Order order);
+  void end_all(wireup::Order order, int signal = 0);
   void order(const Process& process, wireup::Order order, int status = 0);
   void kill_all(bool also_reporter);
   void kill(const Process& process);

@@ -41,6 +41,19 @@ std::vector<pid_t> processes_below() {
   return all;
 }
 
+// Source: proc(5), /proc/PID/status: the line SigCgt is a mask.
+bool has_handler(pid_t process, int signal) {
+  const std::string path = "/proc/" + std::to_string(process) + "/status";
+  std::FILE* const status = std::fopen(path.c_str(), "re");
+  if (status == nullptr) return false;
+  unsigned long long caught = 0;
+  char line[256];
+  while (std::fgets(line, sizeof line, status) != nullptr)
+    if (std::sscanf(line, "SigCgt: %llx", &caught) == 1) break;
+  std::fclose(status);
+  return (caught >> (signal - 1) & 1) != 0;
+}
+
 void signal_all_below(int signal, pid_t spared) {
   for (const pid_t process : processes_below())
     if (process != spared) ::kill(process, signal);

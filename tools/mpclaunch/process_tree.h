@@ -18,6 +18,8 @@ void adopt_orphans() noexcept;
 // The children of this process, their children and so on. Processes started meanwhile may be
 // missing.
 std::vector<pid_t> processes_below();
+// Has this process a handler for the signal?
+bool has_handler(pid_t process, int signal);
 // Sends the signal to all of them except `spared` (-1: no exception), whatever its parent is.
 void signal_all_below(int signal, pid_t spared = -1);
 // Kills until there are none, and reaps them. Caller: it has adopted orphans.

@@ -245,8 +245,9 @@ void Shim::take_orders() {
       ::_exit(job::kExitLaunch);
     }
     const auto order = static_cast<Order>(head.kind);
-    if (order == Order::kEndSoon || order == Order::kEndNow)
-      begin_end(order == Order::kEndSoon);
+    if ((order == Order::kEndSoon || order == Order::kEndNow) &&
+        begin_end(order == Order::kEndSoon, head.status))
+      continue;
     if (rank_socket_ >= 0)
       ::send(rank_socket_, &head, sizeof head, MSG_NOSIGNAL);
     else if (order == Order::kAskTable)
@@ -257,13 +258,20 @@ void Shim::take_orders() {
 // The script that started the rank must not print anything more, nor go on to its next line when
 // the
 // rank has ended.
-void Shim::begin_end(bool has_grace) {
-  if (is_ending_) return;
+// `signal`: mpcrun was sent it. True: the rank handles it, and ends as it wants to, in time.
+bool Shim::begin_end(bool has_grace, int signal) {
+  if (is_ending_) return false;
   is_ending_ = true;
   explain_ns_ = 0;
   const bool is_rank_there = rank_socket_ >= 0;
   signal_all_below(is_rank_there ? SIGKILL : SIGTERM, rank_pid_);
-  kill_ns_ = now_ns() + (is_rank_there && has_grace ? kGraceNs : kNoGraceNs);
+  // Not another one: a terminal's reaches the rank, too.
+  const bool is_handled =
+      signal == SIGTERM && is_rank_there && has_handler(rank_pid_, signal);
+  if (is_handled) ::kill(rank_pid_, signal);
+  const bool has_time = is_rank_there && (has_grace || is_handled);
+  kill_ns_ = now_ns() + (has_time ? kGraceNs : kNoGraceNs);
+  return is_handled;
 }
 
 void Shim::take_signals() {

@@ -56,7 +56,7 @@ class Shim {
   void take_signals();
   void pass_on(int signal) const;
   void reap();
-  void begin_end(bool has_grace);
+  bool begin_end(bool has_grace, int signal);
   void keep_deadlines();
   int report_end();
   void report_lost_output();
