@@ -111,6 +111,8 @@ class Execution {
   // A hint: the id (gettid) of the kernel thread that runs this Ult or ran it last; 0: it has not
   // run yet, or it is no Ult. Caller: any, also signal handlers, while the scheduler exists.
   int kernel_thread() const noexcept;
+  // A hint: that thread is outside of the runtime, in the code of the Ult that it runs. Caller: as above.
+  bool is_in_own_code() const noexcept;
 
   // Number of the core (logical index in the topology) of worker(), or -1.
   int core() const noexcept;
@@ -173,7 +175,8 @@ class Execution {
   friend class Carrier;
   friend class Hold;
 
-  // Release, paired with an acquire in kernel_thread(): other threads get a hint, but always of a
+  const Carrier* carrier_hint() const noexcept;
+  // Release, paired with an acquire in carrier_hint(): other threads get a hint, but always of a
   // carrier that is fully constructed. The execution itself reads carrier_ directly.
   void run_on(Carrier* carrier) noexcept {
     std::atomic_ref(carrier_).store(carrier, std::memory_order_release);

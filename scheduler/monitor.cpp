@@ -1,16 +1,12 @@
 #include "scheduler/monitor.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cstdio>
-
 #include "base/counter.h"
 #include "base/log.h"
 #include "base/service_thread.h"
 #include "base/settings.h"
 #include "scheduler/carrier.h"
 #include "scheduler/poll/poller.h"
+#include "scheduler/thread_state.h"
 
 namespace mpc::sched {
 namespace {
@@ -47,22 +43,6 @@ Counter handover_counter{"sched.handovers",
                          "Workers taken from a kernel thread that blocked"};
 
 constinit std::atomic<uint64_t> coarse_clock_ns{0};
-
-// The kernel's state letter of one of our threads: 'R' runs, 'S' sleeps, 'D' waits for a disk.
-char thread_state(int tid) noexcept {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 'R';
-  char text[256];
-  const ssize_t size = read(file, text, sizeof text - 1);
-  close(file);
-  if (size <= 0) return 'R';
-  text[size] = '\0';
-  // "tid (name) S ...": the name may contain anything, so look for the last parenthesis.
-  const char* end_of_name = std::strrchr(text, ')');
-  return end_of_name != nullptr && end_of_name[1] != '\0' ? end_of_name[2] : 'R';
-}
 
 }  // namespace
 

@@ -133,11 +133,20 @@ bool Execution::is_quickly_woken() const noexcept {
   return is_parked() && worker != nullptr && !worker->is_sleeping();
 }
 
+const Carrier* Execution::carrier_hint() const noexcept {
+  return is_ult_ ? std::atomic_ref(const_cast<Carrier*&>(carrier_))
+                       .load(std::memory_order_acquire)
+                 : nullptr;
+}
+
 int Execution::kernel_thread() const noexcept {
-  if (!is_ult_) return 0;
-  const Carrier* carrier =
-      std::atomic_ref(const_cast<Carrier*&>(carrier_)).load(std::memory_order_acquire);
+  const Carrier* carrier = carrier_hint();
   return carrier != nullptr ? carrier->tid() : 0;
+}
+
+bool Execution::is_in_own_code() const noexcept {
+  const Carrier* carrier = carrier_hint();
+  return carrier != nullptr && !carrier->is_in_runtime();
 }
 
 bool Execution::is_on_idle_core() const noexcept {

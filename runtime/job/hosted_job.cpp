@@ -16,6 +16,7 @@
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/host_map.h"
+#include "runtime/job/hosted_output.h"
 #include "runtime/job/hosted_process.h"
 #include "runtime/job/leaving.h"
 #include "runtime/job/losses.h"
@@ -260,6 +261,7 @@ Job* create_hosted() {
   }
   g_hosted = job;
   ::on_exit(&at_exit, nullptr);
+  write_lines_at_once();
   return job;
 }
 

@@ -7,6 +7,7 @@
 #include "base/service_thread.h"
 #include "base/settings.h"
 #include "scheduler/active_wait.h"
+#include "scheduler/thread_state.h"
 
 namespace mpc::job {
 namespace {
@@ -32,6 +33,11 @@ uint64_t own_cpu_ns() noexcept {
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 +
          static_cast<uint64_t>(time.tv_nsec);
+}
+
+// Like the address of a worker: one rank at a time has it.
+const void* thread_key(int thread) noexcept {
+  return reinterpret_cast<const void*>(static_cast<uintptr_t>(thread));
 }
 
 bool is_alive(const Rank& rank) noexcept {
@@ -90,6 +96,7 @@ void Profiler::run() noexcept {
 
 void Profiler::look(int64_t elapsed_ns) {
   std::fill(found_.begin(), found_.end(), Found{});
+  elapsed_ns_ = static_cast<uint64_t>(elapsed_ns);
   job_.scheduler()->for_each_execution(
       [this](const sched::Execution& execution) { look_at(execution); });
   const Locked lock(lock_);
@@ -112,12 +119,33 @@ void Profiler::look_at(const sched::Execution& execution) {
     if (is_in_call) ask_partner(execution, *reason, index);
     return;
   }
-  found.worker = execution.worker();
-  if (!is_in_call)
-    found.state = profile::kComputing;
-  else
+  found.turn = execution.worker();
+  if (is_in_call) {
     found.state =
         sched::spins_on_its_worker(execution) ? profile::kWaiting : profile::kMoving;
+    return;
+  }
+  // A rank that is ready has no thread; the one that it had may be a spare, which sleeps in the runtime.
+  const int thread = execution.kernel_thread();
+  const bool sleeps =
+      execution.is_in_own_code() && sleeps_in_kernel(known_[index], thread);
+  found.state = sleeps ? profile::kBlocked : profile::kComputing;
+  // Others that last ran on this thread do not sleep there, but are ready.
+  if (sleeps) found.turn = thread_key(thread);
+}
+
+// The thread that runs a rank sleeps in a system call: sleep(), poll(), read() of a pipe. Its state, a look at a file,
+// is asked for only if it may have changed: not if it has run nearly all the time, or not at all since it slept.
+bool Profiler::sleeps_in_kernel(Known& known, int thread) noexcept {
+  const uint64_t cpu_ns = sched::thread_cpu_ns(thread);
+  const bool is_same = thread == known.thread;
+  const uint64_t ran_ns = is_same ? cpu_ns - known.cpu_ns : 0;
+  const bool still_sleeps = is_same && known.sleeps && ran_ns == 0;
+  known.thread = thread;
+  known.cpu_ns = cpu_ns;
+  known.sleeps = still_sleeps ||
+                 (ran_ns < elapsed_ns_ / 10 * 9 && sched::thread_state(thread) != 'R');
+  return known.sleeps;
 }
 
 void Profiler::ask_partner(const sched::Execution& execution,
@@ -135,23 +163,23 @@ void Profiler::ask_partner(const sched::Execution& execution,
   found_[index].waits_for_members = !known.members.empty();
 }
 
-// Of several ranks that could run on one worker only one does. Which one is not known, so each of
-// them gets its share of the time.
+// Of several ranks that could run on one worker, or sleep on one thread, only one does. Which one is not known, so
+// each of them gets its share of the time.
 void Profiler::add_up(int64_t elapsed_ns) {
-  workers_.clear();
+  turns_.clear();
   for (const Found& found : found_)
-    if (found.worker != nullptr) workers_.emplace_back(found.worker, 1);
-  std::sort(workers_.begin(), workers_.end());
-  const auto sharing = [&](const void* worker) -> int64_t {
+    if (found.turn != nullptr) turns_.emplace_back(found.turn, 1);
+  std::sort(turns_.begin(), turns_.end());
+  const auto sharing = [&](const void* turn) -> int64_t {
     const auto [first, last] =
-        std::equal_range(workers_.begin(), workers_.end(), std::pair(worker, 1));
+        std::equal_range(turns_.begin(), turns_.end(), std::pair(turn, 1));
     return std::max<int64_t>(last - first, 1);
   };
   for (size_t i = 0; i < found_.size(); ++i) {
     const Found& found = found_[i];
     if (!found.is_there) continue;
     const int64_t ns =
-        found.worker != nullptr ? elapsed_ns / sharing(found.worker) : elapsed_ns;
+        found.turn != nullptr ? elapsed_ns / sharing(found.turn) : elapsed_ns;
     times_[i].ns[found.state] += ns;
     times_[i].ns[profile::kReady] += elapsed_ns - ns;
     if (found.waits_for_members)

@@ -44,15 +44,20 @@ class Profiler {
     bool is_there = false;
     profile::State state = profile::kComputing;
     const char* call = nullptr;
-    const void* worker = nullptr;
+    const void* turn =
+        nullptr;  // the worker, or the thread, that one rank at a time has
     int partner = -1;
     bool waits_for_members = false;
   };
-  // What is stored about a rank's wait, so that it is asked for its reason only once.
+  // What is stored about a rank's wait, so that it is asked for its reason only once; and its thread at the last
+  // look.
   struct Known {
     uint64_t park_count = ~uint64_t{0};
     int partner = -1;
     std::vector<int> members;
+    int thread = 0;
+    uint64_t cpu_ns = 0;
+    bool sleeps = false;  // outside of MPI
   };
   struct Sum {
     int64_t waiting_ns = 0, moving_ns = 0;
@@ -63,6 +68,7 @@ class Profiler {
   void run() noexcept;
   void look(int64_t elapsed_ns);
   void look_at(const sched::Execution& execution);
+  bool sleeps_in_kernel(Known& known, int thread) noexcept;
   void ask_partner(const sched::Execution& execution, const sched::WaitReason& reason,
                    size_t index);
   void add_up(int64_t elapsed_ns) MPC_REQUIRES(lock_);
@@ -78,7 +84,8 @@ class Profiler {
   FutexWord stop_{0};
   std::vector<Found> found_;
   std::vector<Known> known_;
-  std::vector<std::pair<const void*, int>> workers_;  // ranks that could run there
+  std::vector<std::pair<const void*, int>> turns_;  // ranks that could have them
+  uint64_t elapsed_ns_ = 0;                         // since the last look
 
   Mutex lock_;
   std::vector<profile::RankTimes> times_ MPC_GUARDED_BY(lock_);

@@ -303,5 +303,47 @@ class Ends(HostedCase):
                 self.refused(126, "-n", 2, *command, says=("mpcrun --ranks-per-process 1 ",))
 
 
+@unittest.skipIf(SANITIZED, "the library needs a sanitizer that gcc's programs do not bring")
+class Output(HostedCase):
+    """Lines come at once, though standard output is a pipe."""
+
+    def test_what_was_printed_before_an_end_without_exit(self):
+        last = self.gcc("quiet_end", INIT + SAY + "MPI_Finalize(); _exit(0);")
+        self.runs(2, last)
+        status, out, _ = run("-n", 2, *HOSTED, self.gcc("abort", INIT + SAY + "MPI_Barrier(MPI_COMM_WORLD);"
+                                                        " if (rank == 1) abort();" + STUCK + END))
+        self.assertEqual((status, lines(out)), (128 + signal.SIGABRT, ranks(2)))
+
+    def test_what_was_printed_before_mpi_init(self):
+        self.runs(2, self.gcc("early", "printf(\"early\\n\");" + INIT + "putchar('a'); putchar('\\n');" + SAY +
+                              "MPI_Finalize(); _exit(0);"), expect=ranks(2) + 2 * ["early", "a"])
+
+    def test_lines_of_a_running_job(self):
+        program = self.gcc("runs", INIT + SAY + "sleep(60);" + END)
+        with subprocess.Popen([tool("mpcrun"), "-n", "2", "--ranks-per-process", "1", program],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as job:
+            begin = time.monotonic()
+            self.assertIn("rank", job.stdout.readline())
+            self.assertLess(time.monotonic() - begin, 20)
+            job.terminate()
+
+    def test_a_buffer_of_the_program_stays(self):
+        body = ("static char room[4096]; setvbuf(stdout, room, _IOFBF, sizeof room);" + INIT + SAY +
+                "MPI_Finalize(); _exit(0);")
+        self.runs(2, self.gcc("buffer", body), expect=[])
+
+    def test_the_network_is_no_leak(self):
+        try:
+            program = self.gcc("address", INIT + EXCHANGE + SAY + END, "-fsanitize=address")
+            leak = self.gcc("leak", INIT + "if (rank) *(void *volatile *)malloc(8) = NULL;" + SAY + END,
+                            "-fsanitize=address")
+        except subprocess.CalledProcessError:
+            self.skipTest("gcc has no AddressSanitizer")
+        self.runs(2, program)
+        status, _, err = run("-n", 2, *HOSTED, leak)
+        self.assertEqual(status, 1, err)
+        self.assertIn("Direct leak of 8 byte", err)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + parse_options())

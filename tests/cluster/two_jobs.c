@@ -394,6 +394,31 @@ static void meet(int is_server, const char* port, MPI_Comm from, MPI_Comm* inter
   CHECK(is_inter && mine == size);
 }
 
+/* Members of one job that are in both groups find each other, those of two jobs do not. */
+static void split_two_groups(MPI_Comm jobs, MPI_Comm both) {
+  MPI_Comm half, halves, part;
+  int me, here = 0, others = 0;
+  MPI_Comm_split_type(jobs, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
+  CHECK(part == MPI_COMM_NULL);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
+  MPI_Comm_size(part, &here);
+  MPI_Comm_free(&part);
+  int least = here < size ? 0 : size; /* 0: on several hosts */
+  MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, both);
+  if (least < 2) return;
+  MPI_Comm_rank(both, &me);
+  MPI_Comm_split(both, rank % 2, me, &half);
+  MPI_Intercomm_create(half, 0, both, 1 - rank % 2, 5, &halves);
+  MPI_Comm_split_type(halves, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
+  CHECK(part != MPI_COMM_NULL);
+  MPI_Comm_size(part, &here);
+  MPI_Comm_remote_size(part, &others);
+  CHECK(here + others == size);
+  MPI_Comm_free(&part);
+  MPI_Comm_disconnect(&halves);
+  MPI_Comm_disconnect(&half);
+}
+
 static void talk(int is_server, const char* port) {
   MPI_Comm inter, both;
   for (int round = 0; round < 3; ++round) {
@@ -409,6 +434,7 @@ static void talk(int is_server, const char* port) {
     MPI_Comm_rank(both, &me);
     if (is_server) CHECK(me == rank);
     use_one_group(both);
+    if (round == 0) split_two_groups(inter, both);
     MPI_Comm_disconnect(&both);
     MPI_Comm_disconnect(&inter);
   }

@@ -18,9 +18,13 @@ from support import load, options, parse_options, tool
 
 PROGRAM = r"""
 #include <mpi.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
+#include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 static double now(void) {
   struct timespec t;
@@ -35,7 +39,7 @@ static void compute(double seconds) {
 }
 
 /* late: rank 1 sends what rank 0 waits for.  barrier: rank 1 comes late.  counts: many small messages,
-   by communicators in which ranks have other numbers.  abort: ends in between. */
+   by communicators in which ranks have other numbers.  sleep: 1.2 s, in all ways.  abort: ends in between. */
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
@@ -63,6 +67,17 @@ int main(int argc, char **argv) {
     else MPI_Recv(data, 50, MPI_BYTE, 0, 0, pair, MPI_STATUS_IGNORE);
     MPI_Comm_free(&back);
     MPI_Comm_free(&pair);
+  }
+  if (!strcmp(argv[1], "sleep")) {
+    const struct timespec some = {0, 200000000};
+    struct timeval rest = {0, 200000};
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(200000);
+    nanosleep(&some, NULL);
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &some, NULL);
+    thrd_sleep(&some, NULL);
+    poll(NULL, 0, 200);
+    select(0, NULL, NULL, NULL, &rest);
   }
   if (!strcmp(argv[1], "abort")) {
     compute(0.2);
@@ -126,6 +141,13 @@ class Profile(unittest.TestCase):
             self.assertGreater(waits[rank, 1, "MPI_Barrier"], 0.2, waits)
         computing = {row[0]: row[1] * 1e-9 for row in load(self.file)["times_ns"]}
         self.assertGreater(computing[1], 0.2)
+
+    def test_a_rank_that_sleeps_is_asleep(self):
+        self.run_job("--profile-file", self.file, self.program, "sleep")
+        for row in load(self.file)["times_ns"]:
+            computing, _, _, ready, asleep = (ns * 1e-9 for ns in row[1:])
+            self.assertGreater(asleep, 0.9, row)
+            self.assertLess(computing + ready, 0.4, row)
 
     def test_counts_each_message_by_world_ranks(self):
         self.run_job("--profile-file", self.file, self.program, "counts")

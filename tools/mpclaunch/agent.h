@@ -3,7 +3,7 @@
 //
 // Role:      runs the command, hands the daemon its secret over standard input, stores its
 //            messages.
-// Users:     tools/mpclaunch/hosts.h.
+// Users:     tools/mpclaunch (hosts.h; shim.cpp: own_program).
 // Threads:   that of the loop.
 // See also:  docs/cluster.md.
 
