@@ -269,9 +269,7 @@ void Shim::take_orders() {
   }
 }
 
-// The script that started the rank must not print anything more, nor go on to its next line when
-// the
-// rank has ended.
+// The script that started the rank must not print anything more, nor go on to its next line.
 // `signal`: mpcrun was sent it. True: the rank handles it, and ends as it wants to, in time.
 bool Shim::begin_end(bool has_grace, int signal) {
   if (is_ending_) return false;
@@ -279,7 +277,7 @@ bool Shim::begin_end(bool has_grace, int signal) {
   explain_ns_ = 0;
   const bool is_rank_there = rank_socket_ >= 0;
   signal_all_below(is_rank_there ? SIGKILL : SIGTERM, rank_pid_);
-  // Not another one: a terminal's reaches the rank, too.
+  // Not SIGINT: a terminal's reaches the rank, too.
   const bool is_handled =
       signal == SIGTERM && is_rank_there && has_handler(rank_pid_, signal);
   if (is_handled) ::kill(rank_pid_, signal);
@@ -300,7 +298,6 @@ void Shim::take_signals() {
   reap();
 }
 
-// The launcher gives it to all ranks.
 void Shim::pass_on(int signal) const {
   const pid_t target = rank_socket_ >= 0 ? rank_pid_ : command_;
   if (target > 0) ::kill(target, signal);

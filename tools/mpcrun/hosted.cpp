@@ -134,7 +134,7 @@ job::RankNumbers numbers_of(int rank, int ranks) {
 
 void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app, int rank) {
   ::setenv(wireup::kProgramVariable, std::to_string(&app - spec.apps.data()).c_str(),
-            1);
+           1);
   for (const std::string& setting : spec.settings)
     if (!setting.starts_with("job.label=")) set_environment_of(setting);
   for (const auto& [name, value] : app.environment)
