@@ -29,11 +29,11 @@ struct Call {
 };
 thread_local constinit Call t_call{};
 
-Prepared& prepared() noexcept {
+[[maybe_unused]] Prepared& prepared() noexcept {
   return *std::launder(reinterpret_cast<Prepared*>(t_call.prepared));
 }
 
-void become_child() noexcept {
+[[maybe_unused]] void become_child() noexcept {
   t_call.is_in_child = true;
   prepared().descriptors.apply();
   job::inherited::restore_in_child();
@@ -45,7 +45,7 @@ void become_child() noexcept {
 }
 
 // The child has executed a program, or has ended.
-void go_on_as_parent(pid_t child) noexcept {
+[[maybe_unused]] void go_on_as_parent(pid_t child) noexcept {
   t_call.is_in_child = t_call.is_of_rank = false;
   if (child > 0) prepared().starting.note(child);
   prepared().~Prepared();
