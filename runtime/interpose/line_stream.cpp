@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -47,7 +48,10 @@ LineStream::LineStream(const job::Rank& rank, int fd)
     : rank_(rank), label_(fmt::format("[{}] ", rank.world_rank)), fd_(fd) {
   // A signal handler's short text then needs no heap: it may have interrupted malloc().
   constexpr size_t kUsualLineBytes = 256;
-  pending_.reserve(kUsualLineBytes);
+  try {
+    pending_.reserve(kUsualLineBytes);
+  } catch (const std::bad_alloc&) {  // then it needs some, if there is some
+  }
 }
 
 LineStream::Guard::Guard(const LineStream& lines) noexcept {

@@ -7,7 +7,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <cstdlib>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "base/rank_heap.h"
@@ -122,10 +125,15 @@ RankStreams* existing_streams(job::Rank& rank) noexcept {
   return streams;
 }
 
+// Null: there is no memory; then the job's streams will do.
 RankStreams* streams_of(job::Rank& rank) noexcept {
   if (RankStreams* present = existing_streams(rank)) return present;
   const int error = errno;  // perror() may be the first to print
-  auto* made = new RankStreams(rank);
+  static_assert(alignof(RankStreams) <= alignof(std::max_align_t));
+  void* const memory = std::malloc(sizeof(RankStreams));
+  errno = error;
+  if (memory == nullptr) return nullptr;
+  auto* made = new (memory) RankStreams(rank);
   errno = error;
   RankStreams* expected = nullptr;
   MPC_HAPPENS_BEFORE(&rank.streams);
@@ -168,7 +176,7 @@ void replace_streams_of_libc() {
   stderr = err;
 }
 
-// Null outside the ranks of a job: libc's own streams are right there.
+// Null outside the ranks of a job, where libc's own streams are right, and if there is no memory.
 RankStreams* own_streams() noexcept {
   job::Rank* rank = own_rank();
   return rank != nullptr ? streams_of(*rank) : nullptr;
@@ -294,7 +302,8 @@ int real_fd(int fd) noexcept {
   }
   const job::Rank* rank = own_rank();
   if (rank == nullptr || rank->world_rank == 0 || is_forked_child()) return fd;
-  return own_streams()->in_fd.load(std::memory_order_relaxed);
+  const RankStreams* streams = own_streams();
+  return streams != nullptr ? streams->in_fd.load(std::memory_order_relaxed) : fd;
 }
 
 bool redirect_input(int fd) noexcept {
