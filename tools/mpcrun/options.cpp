@@ -20,7 +20,6 @@
 namespace mpc::tools {
 namespace {
 
-using job::AppSpec;
 using job::ExitStatus;
 using job::JobSpec;
 
