@@ -57,10 +57,8 @@ void warn_if_lone_child() {
   if (!is_first) return;
   log::warn(
       "{} is no rank of the job whose rank has started it, but runs alone: ranks of "
-      "one "
-      "process are threads; if it is to be the rank, write mpcrun --ranks-per-process "
-      "1 "
-      "...",
+      "one process are threads; if it is to be the rank, write "
+      "mpcrun --ranks-per-process 1 ...",
       target_of("/proc/self/exe"));
 }
 

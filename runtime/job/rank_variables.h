@@ -5,7 +5,7 @@
 // Users:     runtime/job/node_job.cpp (ranks that share a process), tools/mpcrun/hosted.cpp (ranks
 //            that are processes of their own), tools/mpcrun/scripts.cpp.
 // Threads:   plain data.
-// See also:  docs/switching.md (Habits); runtime/wireup/starter.h, which must not take a child of a
+// See also:  docs/switching.md (Variables of a rank); runtime/wireup/starter.h, which must not take a child of a
 //            rank for a process of such a launcher: it looks for what is_of_starter() removes.
 
 #include <unistd.h>

@@ -11,6 +11,9 @@ import re
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from check_users import run  # noqa: E402
+
 LAYERS = ("base", "topology", "scheduler", "runtime", "nbc", "sim", "mpi")
 NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{")
 TYPE = re.compile(r"^(?:struct|class|union|enum(?: class)?)\s+(?:\[\[[^]]*\]\]\s*|alignas\([^)]*\)\s*|[A-Z_]+(?:\([^)]*\))?\s+)*(\w+)(?: final)?(?:\s*:(?!:)[^;]*)?\s*\{")
@@ -39,15 +42,5 @@ def check(root):
     return [f"{name}: is defined in {' and '.join(sorted(files))}" for name, files in sorted(where.items()) if len(files) > 1]
 
 
-def main():
-    if len(sys.argv) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    problems = check(Path(sys.argv[1]).resolve())
-    for problem in problems:
-        print(problem)
-    return 1 if problems else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(check, __doc__))

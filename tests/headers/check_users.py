@@ -70,9 +70,10 @@ def check(root):
     return problems
 
 
-def main():
+def run(check, usage):
+    """A checker's command: `check` gets the folder and returns a line for each violation. Returns the exit status."""
     if len(sys.argv) != 2:
-        print(__doc__, file=sys.stderr)
+        print(usage, file=sys.stderr)
         return 2
     problems = check(Path(sys.argv[1]).resolve())
     for problem in problems:
@@ -81,4 +82,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(check, __doc__))
