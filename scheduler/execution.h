@@ -83,11 +83,27 @@ class Execution {
   // Switches: yes.
   void yield() noexcept;
 
+  // An upcall: the Ult calls `function` itself, once for any number of requests, when its next
+  // park() or yield() ends, the one that it is in included; it is woken for that. The function may
+  // leave by a jump. Caller: before the first request.
+  static void set_upcall(void (*function)(Execution&)) noexcept { upcall_ = function; }
+  // Caller: any thread (not a signal handler). A request that comes while the Ult leaves park() may
+  // wait for the next one: who wants it soon asks again.
+  void request_upcall() noexcept {
+    has_upcall_.store(true, std::memory_order_release);  // pairs with make_upcall()
+    unpark();
+  }
+
   bool is_ult() const noexcept { return is_ult_; }
   // True from the beginning of park() to its end. A hint about
   // whether it will soon run again by itself.
   bool is_parked() const noexcept {
     return reason_.load(std::memory_order_relaxed) != nullptr;
+  }
+
+  // A hint: its stack has been left in park(). False also while it is in a system call that blocks.
+  bool has_left_core() const noexcept {
+    return state_.load(std::memory_order_relaxed) >= kParked;
   }
 
   // The rank that this execution acts for: a job::Rank, opaque here. A kernel thread started by a
@@ -189,6 +205,11 @@ class Execution {
       uint32_t& seen) noexcept;  // kParked -> kActive by the end of the time
   bool give_permit() noexcept;   // true: it was parked, and the caller makes it ready
   void make_ready() noexcept;    // after (kParked or kHeldPermit) -> kActive
+  void take_upcall() noexcept {
+    if (has_upcall_.load(std::memory_order_relaxed)) [[unlikely]]
+      make_upcall();
+  }
+  void make_upcall() noexcept;
 
   std::atomic<uint32_t> state_{kActive};
   std::atomic<Worker*> worker_{nullptr};
@@ -201,6 +222,9 @@ class Execution {
   std::atomic<const WaitReason*> reason_{nullptr};
   std::atomic<uint64_t> waiting_since_ns_{0};
   std::atomic<bool> has_deadline_{false};
+  std::atomic<bool> has_upcall_{false};
+  using Upcall = void (*)(Execution&);
+  static inline constinit Upcall upcall_ = nullptr;
 };
 
 // A bounded busy wait before park(). Spins only while the worker has nothing else to run, and

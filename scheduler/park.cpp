@@ -167,8 +167,13 @@ void Execution::begin_wait(const WaitReason& reason) noexcept {
   reason_.store(&reason, std::memory_order_relaxed);
 }
 
+void Execution::make_upcall() noexcept {
+  // Acquire pairs with request_upcall(): the function sees what was written before.
+  if (has_upcall_.exchange(false, std::memory_order_acquire)) upcall_(*this);
+}
+
 void Execution::park(const WaitReason& reason) noexcept {
-  if (take_permit()) return;
+  if (take_permit()) return take_upcall();
   begin_wait(reason);
   if (is_ult_) {
     Ult& self = static_cast<Ult&>(*this);
@@ -181,10 +186,14 @@ void Execution::park(const WaitReason& reason) noexcept {
       futex_wait(state_, state);
   }
   reason_.store(nullptr, std::memory_order_relaxed);
+  take_upcall();
 }
 
 bool Execution::park_until(uint64_t deadline_ns, const WaitReason& reason) noexcept {
-  if (take_permit()) return true;
+  if (take_permit()) {
+    take_upcall();
+    return true;
+  }
   bool woken = true;
   has_deadline_.store(true, std::memory_order_relaxed);
   begin_wait(reason);
@@ -208,6 +217,7 @@ bool Execution::park_until(uint64_t deadline_ns, const WaitReason& reason) noexc
   }
   reason_.store(nullptr, std::memory_order_relaxed);
   has_deadline_.store(false, std::memory_order_relaxed);
+  take_upcall();
   return woken;
 }
 
@@ -221,6 +231,7 @@ void Execution::yield() noexcept {
   if (carrier.worker()->needs_switch())
     carrier.switch_away(self, Carrier::After::kRequeue);
   carrier_->leave();
+  take_upcall();
 }
 
 Execution::StackRange Execution::stack() const noexcept {
