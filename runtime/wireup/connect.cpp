@@ -2,14 +2,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "runtime/wireup/backends.h"
+#include "runtime/wireup/ranks_variable.h"
 
 namespace mpc::wireup {
 namespace {
@@ -22,14 +21,10 @@ Result<std::unique_ptr<Wireup>> without_launcher(const Wireup::Terms& terms) {
   return {Errc::kUnsupported, starter.is_first() ? refusal(starter) : ""};
 }
 
-std::vector<int> ranks_in_environment() {
-  const char* text = std::getenv(kRanksVariable);
-  std::string numbers = text != nullptr ? text : "";
-  std::replace(numbers.begin(), numbers.end(), ';', ',');
-  std::istringstream in(numbers);
+std::vector<int> all_ranks() {
   std::vector<int> out;
-  for (std::string number; std::getline(in, number, ',');)
-    out.push_back(std::atoi(number.c_str()));
+  for (const std::vector<int>& host : ranks_in_environment())
+    out.insert(out.end(), host.begin(), host.end());
   return out;
 }
 
@@ -46,9 +41,9 @@ Result<std::unique_ptr<Wireup>> Wireup::connect(const Terms& terms) {
             std::string(kLauncherVariable) +
                 " is set, but names no launcher: only mpcrun sets it, unset it"};
   const char* interfaces = std::getenv(kInterfacesVariable);
-  auto wireup = several({socket, memory, ranks_in_environment(),
-                         interfaces != nullptr ? interfaces : "",
-                         std::getenv(kGoesOnVariable) != nullptr});
+  auto wireup =
+      several({socket, memory, all_ranks(), interfaces != nullptr ? interfaces : "",
+               std::getenv(kGoesOnVariable) != nullptr});
   ::unsetenv(kLauncherVariable);
   ::unsetenv(kRanksVariable);
   ::unsetenv(kInterfacesVariable);

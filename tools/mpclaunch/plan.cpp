@@ -5,6 +5,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "runtime/wireup/ranks_variable.h"
 #include "runtime/wireup/record.h"
 
 namespace mpc::launch {
@@ -29,16 +30,9 @@ std::vector<int> Plan::ranks_of_processes() const {
 }
 
 std::string Plan::ranks_variable() const {
-  std::string out = std::string(wireup::kRanksVariable) + "=";
-  const char* before = "";
-  for (const HostPlan& host : hosts) {
-    for (const int ranks : host.ranks) {
-      out += before + std::to_string(ranks);
-      before = ",";
-    }
-    before = ";";
-  }
-  return out;
+  wireup::RanksByHost ranks;
+  for (const HostPlan& host : hosts) ranks.push_back(host.ranks);
+  return std::string(wireup::kRanksVariable) + "=" + wireup::ranks_text(ranks);
 }
 
 int Plan::first_process(int host) const {

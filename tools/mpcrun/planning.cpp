@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <vector>
 
+#include "runtime/wireup/ranks_variable.h"
 #include "runtime/wireup/record.h"
 #include "tools/mpcrun/hosted.h"
 #include "tools/mpcrun/peers.h"
@@ -21,9 +22,8 @@ namespace {
 // on its host.
 int ranks_of_launcher() {
   int ranks = 0;
-  for (const char* at = std::getenv(wireup::kRanksVariable); at != nullptr;
-       at = std::strpbrk(at, ",;"), at += at != nullptr ? 1 : 0)
-    ranks += std::atoi(at);
+  for (const std::vector<int>& host : wireup::ranks_in_environment())
+    ranks = std::accumulate(host.begin(), host.end(), ranks);
   return ranks;
 }
 

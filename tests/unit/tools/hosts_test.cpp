@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "runtime/wireup/ranks_variable.h"
 #include "tools/mpclaunch/plan.h"
 
 namespace mpc::tools {
@@ -123,6 +124,9 @@ TEST(HostPlan, TellsProcessesWhichHostsHaveWhichRanks) {
   wish.hosts = "alpha:4,beta:8";
   wish.processes_per_host = 2;
   EXPECT_EQ(plan_job(wish, 12)->ranks_variable(), "MPC_LAUNCHER_RANKS=2,2;4,4");
+  EXPECT_EQ(wireup::parse_ranks("2,2;4,4"), (wireup::RanksByHost{{2, 2}, {4, 4}}));
+  EXPECT_EQ(wireup::parse_ranks("3"), (wireup::RanksByHost{{3}}));
+  EXPECT_TRUE(wireup::parse_ranks("").empty());
 }
 
 TEST(HostPlan, SaysWhatDoesNotFit) {
