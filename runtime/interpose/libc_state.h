@@ -74,6 +74,8 @@ struct LibcState {
   RankSignals* signals = nullptr;
   // See user_signals.cpp.
   std::array<std::atomic<int>, 2> user_signals_due{};
+  // A bit for each signal: see ending_signals.cpp.
+  std::atomic<uint64_t> due_signals{0};
   // The main thread has blocked SIGCHLD (child_signals.cpp).
   std::atomic<bool> blocks_child_signal{false};
 

@@ -1,6 +1,5 @@
 #include "runtime/interpose/line_stream.h"
 
-#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/settings.h"
 #include "runtime/job/console.h"
 #include "runtime/job/crash.h"
 
@@ -22,10 +20,6 @@ namespace {
 constexpr size_t kLongestLineBytes = 1 << 20;  // a longer one is written in pieces
 constexpr size_t kLastWordsBytes =
     64 << 10;  // a rank that writes more while the job ends waits
-
-BoolSetting g_label{
-    "job.label", false,
-    "Begin each line that a rank prints with its number (mpcrun --label)."};
 
 bool shows_unfinished_lines(int fd, const job::Rank& rank) {
   static const bool is_terminal[] = {::isatty(STDOUT_FILENO) == 1,
@@ -45,7 +39,7 @@ bool is_interrupted() noexcept { return t_is_inside && !job::crash::is_reporting
 }  // namespace
 
 LineStream::LineStream(const job::Rank& rank, int fd)
-    : rank_(rank), label_(fmt::format("[{}] ", rank.world_rank)), fd_(fd) {
+    : rank_(rank), label_({rank.world_rank, rank.world_size, fd}), fd_(fd) {
   // A signal handler's short text then needs no heap: it may have interrupted malloc().
   constexpr size_t kUsualLineBytes = 256;
   try {
@@ -53,6 +47,8 @@ LineStream::LineStream(const job::Rank& rank, int fd)
   } catch (const std::bad_alloc&) {  // then it needs some, if there is some
   }
 }
+
+bool LineStream::is_inside() noexcept { return t_is_inside; }
 
 LineStream::Guard::Guard(const LineStream& lines) noexcept {
   // In a forked child the holder of the mutex may not exist.
@@ -106,7 +102,7 @@ int LineStream::write_lines(const char* text, size_t size) {
       last == nullptr ? 0
                       : static_cast<size_t>(static_cast<const char*>(last) - text) + 1;
   int error = 0;
-  if (g_label.get()) {
+  if (label_.is_there()) {
     add_labelled(text, whole);
     if (whole > 0) error = pass_on();
     add_labelled(text + whole, size - whole);
@@ -129,7 +125,7 @@ void LineStream::add_labelled(const char* text, size_t size) {
         newline == nullptr
             ? size
             : static_cast<size_t>(static_cast<const char*>(newline) - text) + 1;
-    if (!in_line_) pending_ += label_;
+    if (!in_line_) pending_ += label_.text();
     pending_.append(text + i, end - i);
     in_line_ = newline == nullptr;
     i = end;
@@ -143,7 +139,11 @@ int LineStream::pass_on() {
 }
 
 int LineStream::pass_on(const char* text, size_t size) {
-  const int error = job::console::write(target(), text, size);
+  int error = job::console::write(target(), text, size);
+  if (copy_ >= 0) {
+    const int late_error = write_all(copy_, text, size);
+    if (error == 0) error = late_error;
+  }
   if (error == 0) return 0;
   job::console::note_loss(rank_.world_rank, target(), error);
   error_ = error;
@@ -183,9 +183,9 @@ void LineStream::finish_at_job_end() noexcept {
 
 // --- without collecting -----------------------------------------------------------------------
 
-int LineStream::write_through(const char* text, size_t size) const noexcept {
+int LineStream::write_all(int fd, const char* text, size_t size) noexcept {
   while (size > 0) {
-    const ssize_t written = ::syscall(SYS_write, target(), text, size);
+    const ssize_t written = ::syscall(SYS_write, fd, text, size);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
     text += written;

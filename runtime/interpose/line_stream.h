@@ -14,6 +14,7 @@
 #include <string>
 
 #include "runtime/job/job.h"
+#include "runtime/job/rank_output.h"
 
 namespace mpc::interpose {
 
@@ -35,6 +36,12 @@ class LineStream {
   // The same at the end of the job, when another thread of the rank may be inside.
   void finish_at_job_end() noexcept;
 
+  // What is passed on goes to this file, too; -1: to none. Caller: before anything is written.
+  void copy_to(int fd) noexcept { copy_ = fd; }
+
+  // For a signal handler: it has interrupted this thread within one of these.
+  static bool is_inside() noexcept;
+
   // dup2(fd, 1): from now on the rank writes there. The number is a private one, or
   // STDOUT_FILENO or STDERR_FILENO for the job's own; -1: closed.
   void redirect(int fd) noexcept;
@@ -54,7 +61,10 @@ class LineStream {
   };
   int target() const noexcept { return fd_.load(std::memory_order_relaxed); }
   bool is_redirected() const noexcept { return target() != 1 && target() != 2; }
-  int write_through(const char* text, size_t size) const noexcept;
+  int write_through(const char* text, size_t size) const noexcept {
+    return write_all(target(), text, size);
+  }
+  static int write_all(int fd, const char* text, size_t size) noexcept;
   int write_lines(const char* text, size_t size);
   int pass_on();
   int pass_on(const char* text, size_t size);
@@ -62,11 +72,12 @@ class LineStream {
   void bound_last_words(size_t size);
 
   const job::Rank& rank_;
-  const std::string label_;
+  const job::LineLabel label_;
   mutable std::mutex
       mutex_;  // guards the following; held over write(2), not over a switch
   std::string pending_;
   std::atomic<int> fd_;  // relaxed: read without the mutex at the job's end only
+  int copy_ = -1;
   int error_ = 0;
   bool in_line_ = false;  // pending_, or what was shown of it, does not end a line
   size_t last_words_bytes_ = 0;

@@ -194,6 +194,7 @@ bool is_unwanted_stop(const job::Rank* rank, int signal, const siginfo_t& info) 
 }
 
 void dispatch(int signal, siginfo_t* info, void* context) {
+  if (take_carried_signal(signal, *info, context)) return;
   const int error = errno;
   const bool was_passed_on = restore_if_passed_on(*info);
   if (signal == SIGCHLD && g_child_dispatch != nullptr &&
@@ -211,6 +212,10 @@ void dispatch(int signal, siginfo_t* info, void* context) {
   if (is_passed_on) return;
   if (handler_of(rank, signal) == nullptr) return act_as_process(signal, info, context);
   run_handler(rank, signal, info, context);
+}
+
+bool is_default(const Action& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
 }
 
 // Sets the process's action for a signal that ranks handle, with the flags of the last rank; on the
@@ -232,6 +237,23 @@ void install(int signal, const Action& wanted) {
   NEXT(sigaction)(signal, &action, nullptr);
 }
 
+}  // namespace
+
+void catch_carried_signals(bool restarts) {
+  const std::lock_guard lock(g_mutex);
+  Action present{};
+  NEXT(sigaction)(SIGRTMAX, nullptr, &present);
+  if (present.sa_sigaction == &dispatch) return;  // a rank handles it, too
+  shared()[static_cast<size_t>(SIGRTMAX)].base = present;
+  Action action{};
+  action.sa_sigaction = &dispatch;
+  // SA_NODEFER: a handler that calls exit() does not come back to where the signal would be unblocked.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | (restarts ? SA_RESTART : 0);
+  NEXT(sigaction)(SIGRTMAX, &action, nullptr);
+}
+
+namespace {
+
 // The answer for a rank that has installed nothing: it does not see the runtime's handlers.
 Action answer_of_process(int signal) {
   Action present{};
@@ -243,10 +265,6 @@ Action answer_of_process(int signal) {
   present = {};
   present.sa_handler = is_ignored ? SIG_IGN : SIG_DFL;
   return present;
-}
-
-bool is_default(const Action& action) {
-  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
 }
 
 int set_action(job::Rank& rank, int signal, const Action* wanted, Action* before) {

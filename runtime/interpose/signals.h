@@ -47,6 +47,12 @@ bool pass_on(const job::Rank* rank, int signal, const siginfo_t& info) noexcept;
 bool give_to_all(int signal, bool was_passed_on, siginfo_t* info,
                  void* context) noexcept;
 
+// The job ends: the signal by which a rank that computes is asked to run its handler for SIGTERM or the like.
+// False: it is another one. Called in the signal handler.
+bool take_carried_signal(int signal, const siginfo_t& info, void* context);
+// Begins to catch it. `restarts`: system calls that it interrupts go on.
+void catch_carried_signals(bool restarts);
+
 // Runs the handlers for SIGCHLD; it knows whose child has ended. False: the signal is not for a
 // rank's child. Called in the signal handler.
 using ChildDispatch = bool (*)(const siginfo_t& info, bool was_passed_on,

@@ -1,6 +1,7 @@
 #include "runtime/interpose/streams.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdio_ext.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "runtime/interpose/next.h"
 #include "runtime/job/console.h"
 #include "runtime/job/crash.h"
+#include "runtime/job/exit_status.h"
 #include "runtime/job/job.h"
 #include "runtime/job/report.h"
 #include "scheduler/annotate.h"
@@ -210,6 +212,27 @@ void rank_ends(job::Rank& rank) {
   streams->err_lines.finish();
 }
 
+// --output-file, --error-file: a rank that prints nothing has files, too.
+void open_files(job::Rank& rank, int fd) {
+  auto opened = job::open_output_file({rank.world_rank, rank.world_size, fd});
+  if (!opened)
+    rank.job->abort(
+        job::kExitLaunch,
+        fmt::format("mpcrun: the output of rank {} of {}: {}", rank.world_rank,
+                    rank.world_size, opened.error().message));
+  if (*opened < 0) return;
+  const int high = NEXT(fcntl)(*opened, F_DUPFD_CLOEXEC, kFirstPrivateFd);
+  if (high >= 0) NEXT(close)(*opened);
+  const int file = high >= 0 ? high : *opened;
+  RankStreams* const streams = streams_of(rank);
+  if (streams == nullptr) return;
+  LineStream& lines = fd == STDERR_FILENO ? streams->err_lines : streams->out_lines;
+  if (job::is_output_copied())
+    lines.copy_to(file);
+  else
+    lines.redirect(file);
+}
+
 void rank_fails(job::Rank& rank) { flush_rank(rank, false); }
 
 // Flushes the files with data to write that no thread uses now.
@@ -272,7 +295,10 @@ __attribute__((constructor)) void register_hooks() {
   ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
   job::Job::at_rank_start(job::HookOrder::kStreams, [](job::Rank& rank) {
     static std::once_flag once;
-    if (!rank.job->is_singleton()) std::call_once(once, &replace_streams_of_libc);
+    if (rank.job->is_singleton()) return;
+    std::call_once(once, &replace_streams_of_libc);
+    open_files(rank, STDOUT_FILENO);
+    open_files(rank, STDERR_FILENO);
   });
   job::Job::at_rank_end(job::HookOrder::kStreams, &rank_ends);
   job::Job::at_rank_failure(job::HookOrder::kStreams, &rank_fails);

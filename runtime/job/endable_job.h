@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "runtime/job/ending.h"
 #include "runtime/job/job.h"
 
 namespace mpc::job {
@@ -16,7 +17,8 @@ class EndableJob : public Job {
  public:
   // abort() in two steps: the second may wait for others, and needs a thread that holds no lock.
   // Caller: the SignalThread.
-  virtual bool request_end(int exit_code, const std::string& message) noexcept = 0;
+  virtual bool request_end(int exit_code, const std::string& message,
+                           Grace grace) noexcept = 0;
   [[noreturn]] virtual void finish() = 0;
   // For reports that write their text and end the process themselves. False: another thread does so
   // already. Caller: any, also signal handlers.

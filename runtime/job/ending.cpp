@@ -1,6 +1,7 @@
 #include "runtime/job/ending.h"
 
 #include "base/settings.h"
+#include "runtime/wireup/handler_grace.h"
 
 namespace mpc::job {
 namespace {
@@ -17,13 +18,13 @@ IntSetting grace_ms{
 
 }  // namespace
 
-bool Ending::request(int status, const std::string* message, bool with_grace) noexcept {
+bool Ending::request(int status, const std::string* message, Grace grace) noexcept {
   int expected = kRunning;
   if (!state_.compare_exchange_strong(expected, kClaimed, std::memory_order_relaxed))
     return false;
   status_ = status;
   message_ = message;
-  has_grace_ = with_grace;
+  grace_ = grace;
   state_.store(kRequested, std::memory_order_release);  // pairs with the loads below
   return true;
 }
@@ -65,10 +66,20 @@ std::string Ending::messages() const {
   return out;
 }
 
+Grace Ending::grace() const noexcept {
+  return state_.load(std::memory_order_acquire) == kRequested ? grace_ : Grace::kNone;
+}
+
 uint64_t Ending::grace_ns() const noexcept {
-  const bool has_grace =
-      state_.load(std::memory_order_acquire) == kRequested && has_grace_;
-  return has_grace ? static_cast<uint64_t>(grace_ms.get()) * 1'000'000 : 0;
+  switch (grace()) {
+    case Grace::kNone:
+      return 0;
+    case Grace::kLastWords:
+      return static_cast<uint64_t>(grace_ms.get()) * 1'000'000;
+    case Grace::kHandlers:
+      return wireup::handler_grace_ns();
+  }
+  return 0;
 }
 
 }  // namespace mpc::job

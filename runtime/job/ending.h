@@ -14,11 +14,18 @@
 
 namespace mpc::job {
 
+// How long ranks may go on when the job ends before they have ended.
+enum class Grace {
+  kNone,
+  kLastWords,  // job.grace_ms: a rank has failed
+  kHandlers,   // job.signal_grace_ms: a signal ends the job, and ranks handle it
+};
+
 class Ending {
  public:
   // Requests the end of the job. True for the first caller; the others are too late. `message`,
   // which may be null (the regular end), is not copied: the heap may be what is broken.
-  bool request(int status, const std::string* message, bool with_grace) noexcept;
+  bool request(int status, const std::string* message, Grace grace) noexcept;
   bool is_requested() const noexcept {
     return state_.load(std::memory_order_relaxed) != kRunning;
   }
@@ -37,6 +44,7 @@ class Ending {
   // All messages to be printed, each of one or more lines.
   std::string messages() const;
 
+  Grace grace() const noexcept;
   // How long the other ranks may go on at most.
   uint64_t grace_ns() const noexcept;
 
@@ -45,7 +53,7 @@ class Ending {
   enum State : int { kRunning, kClaimed, kRequested };
   std::atomic<int> state_{kRunning};
   int status_ = 0;
-  bool has_grace_ = false;
+  Grace grace_ = Grace::kNone;
   const std::string* message_ = nullptr;
   // Ending::note() moves it: kRunning -> kClaimed -> kRequested.
   struct Note {

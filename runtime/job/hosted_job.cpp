@@ -80,7 +80,7 @@ Result<> HostedJob::start() {
   if (size() > 1) MPC_TRY(meet_others());
   const WithoutSignals during;  // signals are for the program's threads
   MPC_TRY(start_scheduler());
-  wireup_->on_order([this](wireup::Order order) { obey(order); });
+  wireup_->on_order([this](wireup::Order order, int) { obey(order); });
   MPC_TRY(hooks::run_job_start(*this));
   rank_.execution = &sched::Execution::self();
   rank_.execution->set_identity(&rank_);
@@ -159,7 +159,7 @@ void HostedJob::abort(int exit_code, const std::string& message) {
     std::fprintf(stderr, "%s\n", message.c_str());
     ::_exit(exit_code);
   }
-  const bool is_first = ending_.request(exit_code, &message, false);
+  const bool is_first = ending_.request(exit_code, &message, Grace::kNone);
   hooks::run_job_end(*this);
   std::fflush(nullptr);
   if (is_first) wireup_->tell(wireup::Report::kEnding, exit_code, message);
@@ -219,7 +219,9 @@ void HostedJob::obey(wireup::Order order) {
       wireup_->tell(wireup::Report::kTable, 0, table);
     });
   static const std::string nothing;
-  if (!ending_.request(0, &nothing, order == wireup::Order::kEndSoon)) return;
+  const bool has_grace = order == wireup::Order::kEndSoon;
+  if (!ending_.request(0, &nothing, has_grace ? Grace::kLastWords : Grace::kNone))
+    return;
   if (!is_leaving_.load(std::memory_order_seq_cst)) let_rank_go_on();
   std::fflush(nullptr);
   ::_exit(1);  // the launcher knows the status

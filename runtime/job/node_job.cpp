@@ -347,7 +347,7 @@ Result<int> NodeJob::run() {
   crash::install(*this);
   SignalThread signals(*this, wireup_->has_launcher() ? 0 : spec_.timeout_seconds);
   signals_ = &signals;
-  wireup_->on_order([this](wireup::Order order) { obey(order); });
+  wireup_->on_order([this](wireup::Order order, int number) { obey(order, number); });
   make_progress_threads();
   bind_workers();
   MPC_TRY(hooks::run_job_start(*this));
@@ -357,7 +357,7 @@ Result<int> NodeJob::run() {
   MPC_TRY(spawn_ranks());
   scheduler_->release();
   scheduler_->wait_all();
-  if (!ending_.request(0, nullptr, false))
+  if (!ending_.request(0, nullptr, Grace::kNone))
     wait_for_end();  // a thread of a rank was first
   ending_thread_.store(::gettid(), std::memory_order_relaxed);
   close_records();

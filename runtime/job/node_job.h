@@ -86,7 +86,8 @@ class NodeJob final : public EndableJob {
   [[noreturn]] void wait_for_end() noexcept override;
   [[noreturn]] void end_rank(int status) override;
 
-  bool request_end(int exit_code, const std::string& message) noexcept override;
+  bool request_end(int exit_code, const std::string& message,
+                   Grace grace) noexcept override;
   [[noreturn]] void finish() override;
   bool claim_end() noexcept override;
   bool ends_here() const noexcept override;
@@ -173,12 +174,12 @@ class NodeJob final : public EndableJob {
   void print_records();
   void print_profile();
   void write_profile(const profile::Profile& profile);
-  bool request(int exit_code, const std::string* message, bool with_grace) noexcept;
+  bool request(int exit_code, const std::string* message, Grace grace) noexcept;
   bool request_death(int exit_code, const std::string& message) noexcept;
   void prepare_abort(int exit_code, const std::string& message);
   void leave_together();
   void say_last_words();
-  void obey(wireup::Order order);
+  void obey(wireup::Order order, int number);
   void print_counters() const;
   int exit_status() const;
 

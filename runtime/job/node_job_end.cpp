@@ -13,6 +13,7 @@
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/node_job.h"
+#include "runtime/job/rank_signals.h"
 #include "runtime/job/signals.h"
 #include "runtime/trace/trace_file.h"
 
@@ -26,7 +27,9 @@ int NodeJob::exit_status() const {
 
 void NodeJob::abort(int exit_code, const std::string& message) {
   prepare_abort(exit_code, message);
-  if (request(exit_code, &message, current_rank() != nullptr)) signals_->finish_job();
+  if (request(exit_code, &message,
+              current_rank() != nullptr ? Grace::kLastWords : Grace::kNone))
+    signals_->finish_job();
   wait_for_end();
 }
 
@@ -56,12 +59,13 @@ void NodeJob::prepare_abort(int exit_code, const std::string& message) {
   if (rank != nullptr && !crash::is_reporting_thread()) hooks::run_rank_failure(*rank);
 }
 
-bool NodeJob::request_end(int exit_code, const std::string& message) noexcept {
-  return request(exit_code, &message, false);
+bool NodeJob::request_end(int exit_code, const std::string& message,
+                          Grace grace) noexcept {
+  return request(exit_code, &message, grace);
 }
 
 bool NodeJob::claim_end() noexcept {
-  if (!request(0, nullptr, true)) return false;
+  if (!request(0, nullptr, Grace::kLastWords)) return false;
   ending_thread_.store(::gettid(), std::memory_order_relaxed);
   return true;
 }
@@ -95,13 +99,19 @@ void NodeJob::wait_for_end() noexcept {
   }
 }
 
-// Threads of ranks that run, or whose wait ends by itself.
+// Threads of ranks that run, or whose wait ends by itself; or by what another process does, which
+// only ranks that handle a signal may wait for: these go on with the program.
 int NodeJob::count_that_can_go_on() const {
+  const bool others_go_on =
+      ending_.grace() == Grace::kHandlers && has_other_processes();
   int count = 0;
   scheduler_->for_each_execution([&](const sched::Execution& execution) {
     if (execution.identity() == nullptr || &execution == crash::reporter()) return;
     const sched::WaitReason* reason = execution.wait_reason();
-    if (reason == nullptr || execution.has_deadline() || reason->can_end_by_itself())
+    const bool may_be_woken =
+        others_go_on && dynamic_cast<const EndOfJob*>(reason) == nullptr;
+    if (reason == nullptr || execution.has_deadline() || reason->can_end_by_itself() ||
+        may_be_woken)
       ++count;
   });
   return count;
@@ -111,7 +121,7 @@ int NodeJob::count_that_can_go_on() const {
 // and one of them says what it is. They continue until all of them have failed, too, have ended or
 // wait for another one (seen twice: background work may be about to wake one), or the time is over.
 // The time begins again, within a limit, with each rank that finishes: the system may let us run
-// only a little.
+// only a little. Ranks that handle the signal which ends the job have its time from the beginning.
 void NodeJob::let_others_go_on() {
   const uint64_t grace_ns = ending_.grace_ns();
   if (grace_ns == 0) return;
@@ -119,8 +129,10 @@ void NodeJob::let_others_go_on() {
   [[maybe_unused]] const auto ignored = Settings::assign("sched.preempt_ms=10");
   constexpr uint64_t kFirstPauseNs = 250'000, kLastPauseNs = 5'000'000,
                      kMostGraces = 10;
-  const uint64_t last_ns = sched::now_ns() + kMostGraces * grace_ns;
   uint64_t end_ns = sched::now_ns() + grace_ns;
+  const uint64_t last_ns = ending_.grace() == Grace::kHandlers
+                               ? end_ns
+                               : sched::now_ns() + kMostGraces * grace_ns;
   int fewest = std::numeric_limits<int>::max();
   int quiet_looks = 0;
   for (uint64_t pause_ns = kFirstPauseNs; quiet_looks < 2;
@@ -132,7 +144,9 @@ void NodeJob::let_others_go_on() {
     const uint64_t next_ns = quiet_looks == 0 ? pause_ns : kLastPauseNs;
     const timespec pause{0, static_cast<long>(std::min(next_ns, end_ns - now))};
     ::nanosleep(&pause, nullptr);
-    const int count = count_that_can_go_on();
+    // Ranks whose handlers for a signal that ends the job have not begun.
+    const int late = rank_signals::push();
+    const int count = late + count_that_can_go_on();
     quiet_looks = count == 0 ? quiet_looks + 1 : 0;
     if (count >= fewest) continue;
     fewest = count;

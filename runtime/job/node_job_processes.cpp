@@ -20,6 +20,7 @@
 #include "runtime/job/losses.h"
 #include "runtime/job/node_job.h"
 #include "runtime/job/program_files.h"
+#include "runtime/job/rank_signals.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
 #include "runtime/job/universe.h"
@@ -182,9 +183,8 @@ Result<std::string> NodeJob::describe() {
 // --- the end ------------------------------------------------------------------------------------
 
 // What ends the job: the first report here goes to the launcher, which ends the other processes.
-bool NodeJob::request(int exit_code, const std::string* message,
-                      bool with_grace) noexcept {
-  if (!ending_.request(exit_code, message, with_grace)) return false;
+bool NodeJob::request(int exit_code, const std::string* message, Grace grace) noexcept {
+  if (!ending_.request(exit_code, message, grace)) return false;
   if (message != nullptr)
     wireup_->tell(wireup::Report::kEnding, exit_code, *message);
   else  // in a crash its handler prints the report
@@ -193,8 +193,8 @@ bool NodeJob::request(int exit_code, const std::string* message,
 }
 
 bool NodeJob::request_death(int exit_code, const std::string& message) noexcept {
-  if (!wireup_->goes_on()) return request(exit_code, &message, true);
-  if (!ending_.request(exit_code, &message, true)) return false;
+  if (!wireup_->goes_on()) return request(exit_code, &message, Grace::kLastWords);
+  if (!ending_.request(exit_code, &message, Grace::kLastWords)) return false;
   wireup_->tell(wireup::Report::kDeath, exit_code, message);
   return true;
 }
@@ -231,13 +231,20 @@ void NodeJob::leave_together() {
 }
 
 // Called on the thread that listens to the launcher.
-void NodeJob::obey(wireup::Order order) {
+void NodeJob::obey(wireup::Order order, int number) {
   if (order == wireup::Order::kAskTable)
     return give_table(*this, [this](const std::string& table) {
       wireup_->tell(wireup::Report::kTable, 0, table);
     });
   static const std::string nothing;
-  if (ending_.request(0, &nothing, order == wireup::Order::kEndSoon)) {
+  const bool is_handled =
+      order == wireup::Order::kEndNow && rank_signals::takers(number) > 0;
+  const Grace grace = is_handled                         ? Grace::kHandlers
+                      : order == wireup::Order::kEndSoon ? Grace::kLastWords
+                                                         : Grace::kNone;
+  const bool is_first = ending_.request(0, &nothing, grace);
+  if (is_handled) rank_signals::give(number);
+  if (is_first) {
     signals_->finish_job();
   } else if (is_leaving_.load(std::memory_order_seq_cst)) {
     wireup_->end_by_order(

@@ -13,6 +13,7 @@
 #include "runtime/job/endable_job.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/inherited.h"
+#include "runtime/job/rank_signals.h"
 #include "runtime/job/report.h"
 #include "runtime/loader/image.h"
 #include "runtime/wireup/wireup.h"
@@ -92,8 +93,11 @@ void SignalThread::finish() {
   __builtin_unreachable();  // gcc loses the attribute for virtual functions
 }
 
-void SignalThread::end_job(int status, const std::string& message) {
-  const bool is_first = job_.request_end(status, message);
+void SignalThread::end_job(int status, const std::string& message, int signal) {
+  const bool is_handled = rank_signals::takers(signal) > 0;
+  const bool is_first =
+      job_.request_end(status, message, is_handled ? Grace::kHandlers : Grace::kNone);
+  if (is_handled) rank_signals::give(signal);
   // What was requested a moment ago counts. But a crash's handler ends the process itself, and
   // so does a job at its regular end: until then a signal does.
   if (!is_first) unblock();
@@ -133,15 +137,16 @@ void SignalThread::serve() {
     if (signal < 0 && errno == EAGAIN) {
       end_job(kExitTimeout,
               fmt::format("mpcrun: --timeout: the job ran for {} s; it is ended\n{}",
-                          timeout_seconds_, table_of(job_)));
+                          timeout_seconds_, table_of(job_)),
+              0);
     }
     if (signal < 0) continue;
     if (signal == kFileIsWanted) {
       loader::leave_files();
       continue;
     }
-    // Ctrl-\ of a terminal: a launcher also gets it, and asks all its processes.
-    if (signal == SIGQUIT && from.si_code == SI_KERNEL && has_launcher(job_)) continue;
+    // Ctrl-\ or Ctrl-C of a terminal: a launcher also gets it, and tells all its processes.
+    if (from.si_code == SI_KERNEL && has_launcher(job_)) continue;
     if (signal == SIGQUIT && job_.wireup() != nullptr && job_.wireup()->ask_tables())
       continue;
     if (signal == SIGQUIT) {
@@ -151,7 +156,7 @@ void SignalThread::serve() {
       continue;
     }
     end_job(kExitSignal + signal,
-            fmt::format("mpcrun: {}: the job is ended", ::strsignal(signal)));
+            fmt::format("mpcrun: {}: the job is ended", ::strsignal(signal)), signal);
   }
 }
 

@@ -35,7 +35,8 @@ class SignalThread {
   void serve();
   void unblock();
   [[noreturn]] void finish();
-  [[noreturn]] void end_job(int status, const std::string& message);
+  // `signal`: it ends the job; ranks that have a handler run it. 0: something else does.
+  [[noreturn]] void end_job(int status, const std::string& message, int signal);
 
   EndableJob& job_;
   double timeout_seconds_;

@@ -86,13 +86,13 @@ void LauncherLink::pass(int gate) {
   if (passed) passed();
 }
 
-void LauncherLink::obey(Order order) {
+void LauncherLink::obey(Order order, int number) {
   Handler handler;
   {
     const std::lock_guard lock(mutex_);
     handler = handler_;
   }
-  if (handler) return handler(order);
+  if (handler) return handler(order, number);
   // No rank runs yet.
   if (order == Order::kAskTable) return tell(Report::kTable, 0, {});
   const std::lock_guard wait(end_);
@@ -129,7 +129,7 @@ void LauncherLink::lose_other() {
     return has_left_;
   }();
   if (!has_left) {
-    obey(Order::kEndSoon);
+    obey(Order::kEndSoon, 0);
     std::this_thread::sleep_for(kAfterProcess0);
     leave(kStatusWithoutLauncher);
   }
@@ -154,7 +154,7 @@ void* LauncherLink::listen(void* self) {
     else if (order == Order::kPass)
       link.pass(head.status);
     else
-      link.obey(order);
+      link.obey(order, head.status);
   }
 }
 

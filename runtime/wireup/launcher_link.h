@@ -21,7 +21,7 @@ namespace mpc::wireup {
 
 class LauncherLink {
  public:
-  using Handler = std::function<void(Order)>;
+  using Handler = std::function<void(Order order, int number)>;
   // The other end. If the launcher dies the process ends; without process 0 it ends as
   // when ordered to, within seconds.
   enum class Other { kLauncher, kProcess0 };
@@ -46,7 +46,7 @@ class LauncherLink {
 
  private:
   static void* listen(void* self);
-  void obey(Order order);
+  void obey(Order order, int number);
   void lose(int process);
   void pass(int gate);
   void leave(int status);

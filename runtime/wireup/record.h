@@ -37,7 +37,8 @@ enum class Report : int32_t {
 // From the launcher to a process.
 enum class Order : int32_t {
   kEndSoon,  // end without a message; ranks may have job.grace_ms for last words
-  kEndNow,   // the same without them
+  // The same without them. Status: the signal that ends the job, for ranks that handle it; 0: none.
+  kEndNow,
   kAskTable,
   kLeave,  // the answer to kWritten: end now, with this status
   kLost,   // the process of that number (status) has ended before its rank had

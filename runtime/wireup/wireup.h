@@ -76,7 +76,7 @@ class Wireup {
   virtual bool has_launcher() const noexcept = 0;
   // Receives the launcher's orders. Until there is a handler the end of the job ends the process,
   // and questions are not answered. Called on a thread of its own. Caller: any; null: none.
-  using Handler = std::function<void(Order order)>;
+  using Handler = std::function<void(Order order, int number)>;  // RecordHead::status
   virtual void on_order(Handler handler) = 0;
   // Nothing is left to report: ends the process, with this status if no other is known, when the
   // handler has returned at the latest. Caller: the handler.

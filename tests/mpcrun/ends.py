@@ -244,6 +244,61 @@ class Ends(Case):
             self.assertEqual(sorted(out.split("\n"))[1:], [f"{r}: saved" for r in wanted], words)
             self.assertLess(time.monotonic() - begin, 20)
 
+    def test_ranks_handle_the_signal_that_ends_the_job(self):
+        program = self.programs.compile(
+            "ending_handler.c",
+            "#include <mpi.h>\n#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+            "#include <unistd.h>\nstatic volatile sig_atomic_t is_over; static int rank, size;\n"
+            "static void note(int s) { is_over = s; }\n"
+            'static void leave(int s) { printf("%d: handled %d\\n", rank, s); exit(0); }\n'
+            "int main(int argc, char **argv) { " + INIT +
+            "int number = atoi(argv[1]), any = 0, steps = 0; const char *how = argv[2];"
+            'signal(number, strcmp(how, "exit") && strcmp(how, "receive") ? note : leave);'
+            'if (!strcmp(how, "alone") && rank != 1) signal(number, SIG_DFL);'
+            'MPI_Barrier(MPI_COMM_WORLD); if (rank == 0) { puts("ready"); fflush(stdout); }'
+            'if (!strcmp(how, "compute")) { while (!is_over) ; }'
+            'if (!strcmp(how, "alone") && rank == 1) { while (!is_over) usleep(1000); }'
+            'if (!strcmp(how, "steps")) while (!any) { int own = is_over != 0; ++steps;'
+            " MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD); }"
+            'if (!strcmp(how, "sleep")) while (!is_over) sleep(2); if (!strcmp(how, "exit")) for (;;) sleep(100);'
+            'if (!strcmp(how, "receive") && rank > 0) MPI_Recv(&any, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);'
+            'if (!strcmp(how, "receive")) for (;;) pause();'
+            "MPI_Barrier(MPI_COMM_WORLD);"
+            'printf("%d: handled %d\\n", rank, (int)is_over); fflush(stdout);' + END + "}\n", "-O1")
+        ways = [["-n", 5], ["-n", 3, "--cores", 1]]
+        ways += [["-n", 4, "-p", 2]] if has_processes() else []
+        cases = [(signal.SIGTERM, how) for how in ("compute", "steps", "sleep", "alone", "exit", "receive")]
+        for number, how in cases + [(signal.SIGINT, "steps"), (signal.SIGHUP, "compute")]:
+            for words in ways:
+                if how == "alone" and "-p" in words:
+                    continue  # a process without a handler ends at once
+                process = self.start(*words, "--set", "job.signal_grace_ms=20000", program, int(number), how)
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                begin = time.monotonic()
+                process.send_signal(number)
+                out, err = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 128 + number, (words, how, err))
+                self.assertRegex(err, r"^mpcrun: \w+: the job is ended\n$", (words, how))
+                handled = [f"{r}: handled {int(number) if how != 'alone' or r == 1 else 0}" for r in range(words[1])]
+                self.assertEqual(sorted(out.split()), sorted(" ".join(handled).split()), (words, how))
+                self.assertLess(time.monotonic() - begin, 15, (words, how))
+
+    def test_ranks_that_do_not_end_at_a_signal_are_ended(self):
+        program = self.programs.compile(
+            "stubborn.c",
+            "#include <mpi.h>\n#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+            "static void ignore(int s) { (void)s; }\n"
+            "int main(int argc, char **argv) { int rank, size; (void)size; volatile int v = 0;" + INIT +
+            'signal(SIGTERM, ignore); if (rank == 0) { puts("ready"); fflush(stdout); }'
+            "while (argc == 1 || rank == 0) ++v;"
+            "MPI_Barrier(MPI_COMM_WORLD);" + END + "}\n", "-O1")
+        for words in ([], ["wait"]):
+            process = self.start("-n", 3, program, *words)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=30)
+            self.assertEqual((process.returncode, err), (143, "mpcrun: Terminated: the job is ended\n"))
+
     @unittest.skipIf({"address", "thread"} & WORDS,
                      "the sanitizer has its own report of signals")
     def test_signal_without_handler_names_the_rank(self):

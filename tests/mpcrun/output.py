@@ -14,6 +14,7 @@ import time
 import unittest
 
 from last_words import LastWords  # noqa: F401
+from rank_files import RankFiles  # noqa: F401
 from support import END, INIT, example, parse_options, run, tool
 from written import OUTPUT_LOST, Written, no_gfortran
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
+#include "runtime/wireup/handler_grace.h"
 
 namespace mpc::launch {
 namespace {
@@ -260,7 +261,9 @@ void Head::judge(int index, int wait_status) {
 
 void Head::end_all(Order what, int signal) {
   for (const Process& process : processes_) order(process, what, signal);
-  if (kill_ns_ == 0) kill_ns_ = now_ns() + Verdict::kPatienceNs;
+  const uint64_t patience_ns =
+      signal != 0 ? wireup::handler_patience_ns() : Verdict::kPatienceNs;
+  if (kill_ns_ == 0) kill_ns_ = now_ns() + patience_ns;
 }
 
 void Head::order(const Process& process, Order what, int status) {

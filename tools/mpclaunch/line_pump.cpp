@@ -19,15 +19,38 @@ namespace {
 
 constexpr size_t kLongestLineBytes = 1 << 20;  // a longer one is written in pieces
 
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<> LinePump::open(bool is_one) {
-  for (int i = 0; i < (is_one ? 1 : 2); ++i) {
+  int files[2];
+  for (int i = 0; i < 2; ++i) {
+    auto file = job::open_output_file({rank_, ranks_, STDOUT_FILENO + i});
+    MPC_TRY(file);
+    files[i] = *file;
+  }
+  const bool has_files = files[0] >= 0 || files[1] >= 0;
+  for (int i = 0; i < (is_one && !has_files ? 1 : 2); ++i) {
+    Stream& stream = streams_[i];
+    if (files[i] >= 0 && !job::is_output_copied()) {  // the command writes there itself
+      stream.inner = files[i];
+      continue;
+    }
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       return {Errc::kSystem, std::string("pipe: ") + std::strerror(errno)};
     ::fcntl(ends[0], F_SETFL, O_NONBLOCK);  // of this end only
-    streams_[i] = {ends[1], ends[0], i == 0 ? STDOUT_FILENO : STDERR_FILENO, {}};
+    const int fd = STDOUT_FILENO + i;
+    stream = {ends[1], ends[0], fd, job::LineLabel({rank_, ranks_, fd}), files[i], {}};
   }
   bell_ = ::eventfd(0, EFD_CLOEXEC);
   if (bell_ >= 0) return {};
@@ -80,7 +103,8 @@ void LinePump::pump() {
   }
   for (Stream& stream : streams_)
     if (!stream.begun.empty())
-      write(stream.fd, label_.empty() ? stream.begun : label_ + stream.begun);
+      write(stream, stream.label.is_there() ? stream.label.text() + stream.begun
+                                            : stream.begun);
 }
 
 // False: the stream has ended.
@@ -100,30 +124,31 @@ void LinePump::pass(Stream& stream, std::string_view text) {
   std::string whole = std::exchange(
       stream.begun,
       std::string(end == std::string_view::npos ? "" : text.substr(end + 1)));
-  if (!label_.empty()) {
+  if (stream.label.is_there()) {
     std::string labelled;
     for (size_t begin = 0; begin < whole.size();) {
       const size_t line_end = std::min(whole.find('\n', begin), whole.size() - 1) + 1;
-      labelled += label_;
+      labelled += stream.label.text();
       labelled.append(whole, begin, line_end - begin);
       begin = line_end;
     }
     whole = std::move(labelled);
   }
-  write(stream.fd, whole);
+  write(stream, whole);
 }
 
-void LinePump::write(int fd, const std::string& text) {
+void LinePump::write(const Stream& stream, const std::string& text) {
   if (lost_error() != 0) return;
-  const int error = job::console::write(fd, text.data(), text.size());
+  int error = job::console::write(stream.fd, text.data(), text.size());
+  if (error == 0 && stream.copy >= 0 && !write_all(stream.copy, text)) error = errno;
   if (error == 0) return;
-  lost_fd_ = fd;
+  lost_fd_ = stream.fd;
   lost_error_.store(error, std::memory_order_release);  // pairs with lost_error()
   if (error != EPIPE) return;
   // The reader of the job's output is gone: the command must notice that as if it wrote there
   // itself.
-  for (Stream& stream : streams_)
-    if (stream.outer >= 0) ::close(std::exchange(stream.outer, -1));
+  for (Stream& one : streams_)
+    if (one.outer >= 0) ::close(std::exchange(one.outer, -1));
 }
 
 }  // namespace mpc::launch

@@ -14,16 +14,17 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "runtime/job/rank_output.h"
 
 namespace mpc::launch {
 
 class LinePump {
  public:
-  // `label`: printed in front of each line.
-  explicit LinePump(std::string label) : label_(std::move(label)) {}
+  LinePump(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
   LinePump(const LinePump&) = delete;
 
-  // `is_one`: both are one pipe, which keeps their order. Errors: kSystem.
+  // `is_one`: both are one pipe, which keeps their order; not where the rank has files for its
+  // output, which are opened, too. Errors: kSystem.
   Result<> open(bool is_one);
   // The ends to which the command writes; close them when it runs.
   int output() const noexcept { return streams_[0].inner; }
@@ -45,15 +46,17 @@ class LinePump {
  private:
   struct Stream {
     int inner = -1, outer = -1, fd = -1;
+    job::LineLabel label{{}};
+    int copy = -1;      // a file that has the output, too
     std::string begun;  // of a line
   };
   static void* run(void* self);
   void pump();
   bool read(Stream& stream);
   void pass(Stream& stream, std::string_view text);
-  void write(int fd, const std::string& text);
+  void write(const Stream& stream, const std::string& text);
 
-  const std::string label_;
+  const int rank_, ranks_;
   Stream streams_[2];
   int bell_ = -1;  // eventfd: finish() has been called
   pthread_t thread_{};

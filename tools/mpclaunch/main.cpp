@@ -19,6 +19,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/settings.h"
 #include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/wireup/record.h"
@@ -98,6 +99,13 @@ int serve() {
   daemon.run();
 }
 
+// "NAME=VALUE", one on each line. By the command line: the command's own children are to know nothing of it.
+void take_output_settings(const char* text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    [[maybe_unused]] const auto assigned = Settings::assign(line);
+}
+
 int be_shim(int argc, char** argv) {
   ShimSpec spec;
   int console_memory = -1;
@@ -111,7 +119,7 @@ int be_shim(int argc, char** argv) {
   job::console::share(console_memory);
   spec.rank = std::atoi(argv[2]);
   spec.ranks = std::atoi(argv[3]);
-  spec.has_label = std::atoi(argv[4]) != 0;
+  take_output_settings(argv[4]);
   spec.words.assign(argv + kWordsOfShim, argv + argc);
   spec.words.push_back(nullptr);
   const sigset_t signals = taken_signals();
@@ -122,17 +130,25 @@ int be_shim(int argc, char** argv) {
   return shim->run();
 }
 
+// mpcrun has checked them.
+void read_settings() {
+  [[maybe_unused]] const auto read = Settings::load_environment();
+}
+
 }  // namespace
 }  // namespace mpc::launch
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--daemon") == 0) return mpc::launch::serve();
-  if (argc > mpc::launch::kWordsOfShim && std::strcmp(argv[1], "--shim") == 0)
+  if (argc > mpc::launch::kWordsOfShim && std::strcmp(argv[1], "--shim") == 0) {
+    mpc::launch::read_settings();
     ::_exit(mpc::launch::be_shim(argc, argv));
+  }
   if (argc <= mpc::launch::kOwnWords) {
     std::fprintf(stderr, "mpclaunch: mpcrun -p starts it: mpcrun -n 8 -p 2 ./prog\n");
     return mpc::job::kExitUsage;
   }
+  mpc::launch::read_settings();
   const int status = mpc::launch::launch(argc, argv);
   ::_exit(status);  // the PMIx server has nothing to clean up
 }

@@ -21,6 +21,7 @@
 #include "runtime/job/exit_status.h"
 #include "runtime/job/spawned_words.h"
 #include "runtime/job/spawner_process.h"
+#include "runtime/wireup/handler_grace.h"
 #include "runtime/wireup/hosted.h"
 #include "tools/mpclaunch/agent.h"
 #include "tools/mpclaunch/process_tree.h"
@@ -36,7 +37,7 @@ using wireup::Report;
 // about to report the signal.
 constexpr uint64_t kExplainNs = 300 * kMs;
 // Shorter than the launcher's patience (head.cpp), so that the shim kills what is left.
-constexpr uint64_t kGraceNs = 1500 * kMs, kNoGraceNs = 300 * kMs;
+constexpr uint64_t kLastWordsNs = 1500 * kMs, kNoGraceNs = 300 * kMs;
 constexpr int kMostOutputMs = 500;  // for a slow reader of a job that ends
 
 bool has_one_output() {
@@ -78,7 +79,7 @@ std::string system_error(const char* what) {
 Shim::Shim(ShimSpec spec, const sigset_t& signals, const sigset_t& before)
     : spec_(std::move(spec)),
       before_(before),
-      pump_(spec_.has_label ? fmt::format("[{}] ", spec_.rank) : ""),
+      pump_(spec_.rank, spec_.ranks),
       signals_(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC)) {}
 
 int Shim::run() {
@@ -281,8 +282,10 @@ bool Shim::begin_end(bool has_grace, int signal) {
   const bool is_handled =
       signal == SIGTERM && is_rank_there && has_handler(rank_pid_, signal);
   if (is_handled) ::kill(rank_pid_, signal);
-  const bool has_time = is_rank_there && (has_grace || is_handled);
-  kill_ns_ = now_ns() + (has_time ? kGraceNs : kNoGraceNs);
+  const uint64_t time_ns = is_handled                   ? wireup::handler_grace_ns()
+                           : has_grace && is_rank_there ? kLastWordsNs
+                                                        : kNoGraceNs;
+  kill_ns_ = now_ns() + time_ns;
   return is_handled;
 }
 

@@ -27,7 +27,6 @@ namespace mpc::launch {
 
 struct ShimSpec {
   int rank = 0, ranks = 1;
-  bool has_label = false;
   int launcher = -1;         // a socket, as in any process of a job
   std::vector<char*> words;  // the command, null at the end
 };

@@ -11,12 +11,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 
 #include "runtime/job/program_probe.h"
+#include "runtime/job/rank_output.h"
 #include "runtime/job/rank_variables.h"
 #include "runtime/loader/tool_hints.h"
+#include "runtime/wireup/ranks_variable.h"
 #include "runtime/wireup/record.h"
 #include "runtime/wireup/starter.h"
 #include "tools/mpcrun/paths.h"
@@ -103,25 +104,12 @@ int ranks_of(const job::JobSpec& spec) {
   return ranks;
 }
 
-// "sched.spin_us=20" as MPC_SCHED_SPIN_US=20.
-void set_environment_of(const std::string& setting) {
-  const size_t equals = setting.find('=');
-  std::string name = "MPC_" + setting.substr(0, equals);
-  for (char& c : name)
-    c = c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  ::setenv(name.c_str(),
-           equals == std::string::npos ? "" : setting.c_str() + equals + 1, 1);
-}
-
 // The launcher says how many ranks each process has, here one, with a ';' between hosts.
 job::RankNumbers numbers_of(int rank, int ranks) {
   job::RankNumbers out{rank, ranks, rank, ranks};
-  const char* const text = std::getenv(wireup::kRanksVariable);
-  std::istringstream hosts(text != nullptr ? text : "");
   int first = 0;
-  for (std::string host; std::getline(hosts, host, ';');) {
-    const auto on_host =
-        static_cast<int>(std::count(host.begin(), host.end(), ',')) + 1;
+  for (const std::vector<int>& host : wireup::ranks_in_environment()) {
+    const int on_host = static_cast<int>(host.size());
     if (rank < first + on_host) {
       out.local_rank = rank - first;
       out.local_size = on_host;
@@ -136,7 +124,7 @@ void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app, int 
   ::setenv(wireup::kProgramVariable, std::to_string(&app - spec.apps.data()).c_str(),
            1);
   for (const std::string& setting : spec.settings)
-    if (!setting.starts_with("job.label=")) set_environment_of(setting);
+    if (!job::is_output_setting(setting)) set_environment_of(setting);
   for (const auto& [name, value] : app.environment)
     ::setenv(name.c_str(), value.c_str(), 1);
   job::set_rank_variables(numbers_of(rank, ranks_of(spec)));
@@ -150,9 +138,12 @@ bool is_left_to_us(const Parsed& parsed, const HostWish& wish) {
          foreign_option(parsed) == nullptr;
 }
 
-bool has_label(const job::JobSpec& spec) {
-  const auto& settings = spec.settings;
-  return std::find(settings.begin(), settings.end(), "job.label=1") != settings.end();
+// For the shim, which sees to the output.
+std::string output_settings(const job::JobSpec& spec) {
+  std::string out;
+  for (const std::string& setting : spec.settings)
+    if (job::is_output_setting(setting)) out += setting + '\n';
+  return out;
 }
 
 // The launcher names the host, and tells it once if all processes say the same.
@@ -170,6 +161,15 @@ int refuse(int status, const std::string& text) {
 }
 
 }  // namespace
+
+void set_environment_of(const std::string& setting) {
+  const size_t equals = setting.find('=');
+  std::string name = "MPC_" + setting.substr(0, equals);
+  for (char& c : name)
+    c = c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  ::setenv(name.c_str(),
+           equals == std::string::npos ? "" : setting.c_str() + equals + 1, 1);
+}
 
 std::string fault_of_ranks_per_process(const std::string& text) {
   if (text == "auto") return "";
@@ -257,7 +257,7 @@ int become_shim(const Command& command) {
   prepare_environment(spec, app, rank);
   const std::string path = beside_library(kLauncher);
   std::string own[] = {std::to_string(rank), std::to_string(ranks_of(spec)),
-                       has_label(spec) ? "1" : "0", app.program};
+                       output_settings(spec), app.program};
   std::string name = "mpcrun", shim = "--shim";
   std::vector<char*> words = {name.data(), shim.data()};
   for (std::string& word : own) words.push_back(word.data());

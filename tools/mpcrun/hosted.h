@@ -25,6 +25,8 @@ Result<> decide_to_go_on(const Parsed& parsed, Command& command);
 bool can_be_hosted(const Command& command);
 // Tells the processes that the launcher starts that ranks are hosted.
 void mark_hosted(const Command& command);
+// Puts a setting, "sched.spin_us=20", into the environment, as MPC_SCHED_SPIN_US=20.
+void set_environment_of(const std::string& setting);
 // Is this process one of those?
 bool is_part_of_hosted();
 // If that fails, returns the exit status.

@@ -71,6 +71,9 @@ int become_launcher(int argc, char** argv, const Command& command) {
   words.push_back(nullptr);
   wireup::hide_pmix();  // that of the launcher that once started mpcrun
   mark_hosted(command);
+  // The launcher reads no options; this one is for it, too.
+  for (const std::string& setting : command.spec.settings)
+    if (setting.starts_with("job.signal_grace_ms=")) set_environment_of(setting);
   ::execv(path.c_str(), words.data());
   if (errno == ENOENT) {
     std::fprintf(

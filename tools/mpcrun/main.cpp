@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "base/settings.h"
+#include "runtime/job/rank_output.h"
 #include "runtime/wireup/hosted.h"
 #include "runtime/wireup/record.h"
 #include "runtime/wireup/starter.h"
@@ -114,12 +117,22 @@ void take_input_away() {
   }
 }
 
-// Once: by the first start of the first process.
+// For what is done once: it is the first start of the first process.
+bool is_first_start() {
+  return std::getenv(kMarker) == nullptr &&
+         std::getenv(mpc::wireup::kLauncherVariable) == nullptr &&
+         mpc::wireup::find_starter().is_first();
+}
+
+mpc::Result<> empty_output_files(const mpc::job::JobSpec& spec) {
+  int ranks = 0;
+  for (const mpc::job::AppSpec& app : spec.apps) ranks += app.ranks;
+  for (const std::string& setting : spec.settings)
+    if (mpc::job::is_output_setting(setting)) MPC_TRY(mpc::Settings::assign(setting));
+  return spec.show_only ? mpc::Result<>{} : mpc::job::empty_shared_output_files(ranks);
+}
+
 void print_warnings(const mpc::tools::Command& command) {
-  if (std::getenv(kMarker) != nullptr ||
-      std::getenv(mpc::wireup::kLauncherVariable) != nullptr ||
-      !mpc::wireup::find_starter().is_first())
-    return;
   for (const std::string& warning : command.warnings)
     std::fprintf(stderr, "mpcrun: %s\n", warning.c_str());
 }
@@ -143,7 +156,13 @@ int main(int argc, char** argv) {
   }
   auto& command = std::get<mpc::tools::Command>(parsed);
   mpc::job::JobSpec& spec = command.spec;
-  print_warnings(command);
+  if (is_first_start()) {
+    print_warnings(command);
+    if (auto emptied = empty_output_files(spec); !emptied) {
+      std::fprintf(stderr, "mpcrun: %s\n", emptied.error().message.c_str());
+      return mpc::job::kExitUsage;
+    }
+  }
   if (command.has_no_input) take_input_away();
   // For jobs that the program spawns; they are told of the hosts in the same way.
   if (!command.agent.empty())

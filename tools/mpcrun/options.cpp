@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/version.h"
+#include "runtime/job/rank_output.h"
 #include "tools/mpcrun/hosted.h"
 #include "tools/mpcrun/parsed.h"
 #include "tools/mpcrun/planning.h"
@@ -167,13 +168,37 @@ void declare_hosts(CLI::App& app, Parsed& p) {
       ->type_name("COMMAND");
 }
 
+std::string fault_of_pattern(const std::string& text) {
+  return job::OutputPattern(text).fault();
+}
+
+void declare_output(CLI::App& app, Parsed& p) {
+  app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
+  app.add_option(
+         "--label-pattern", p.label_pattern,
+         "Begin each line with this text, in which %r is the rank, %h the host, "
+         "%t the time, %o stdout or stderr")
+      ->type_name("TEXT")
+      ->check(fault_of_pattern);
+  app.add_option(
+         "--output-file", p.output_file,
+         "Write the ranks' standard output to files; %r in the name is the rank")
+      ->type_name("FILE")
+      ->check(fault_of_pattern);
+  app.add_option("--error-file", p.error_file, "The same for standard error")
+      ->type_name("FILE")
+      ->check(fault_of_pattern);
+  app.add_flag("--copy-output", p.copy_output,
+               "Print what --output-file and --error-file have, too");
+}
+
 void declare_job(CLI::App& app, Parsed& p) {
   app.add_option("--stack-size", p.stack_size,
                  "Stack of each rank, or unlimited; memory is used only when "
                  "touched; default: "
                  "8M, or `ulimit -s` if that is more")
       ->type_name("BYTES[k|M|G]");
-  app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
+  declare_output(app, p);
   app.add_option("--timeout", p.timeout, "End the job after that many seconds")
       ->type_name("SECONDS")
       ->check(fault_of_timeout);

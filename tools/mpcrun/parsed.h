@@ -29,8 +29,9 @@ struct Parsed {
   std::string ranks_per_process;  // a number, or auto
   std::string on_fail = "end";    // or notify
   std::string agent;
+  std::string label_pattern, output_file, error_file;
   bool label = false, show = false, report = false, counters = false, profile = false,
-       no_stdin = false;
+       no_stdin = false, copy_output = false;
   double timeout = 0;
   std::vector<std::string> shown;  // in the help; the command never reaches CLI11
 };

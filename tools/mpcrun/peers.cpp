@@ -30,7 +30,8 @@ constexpr Value kValues[] = {
     {"map-by", "core slot hwthread", ""},
     {"map-by", "socket package numa", "--placement=scatter"},
     {"rank-by", "core slot hwthread", ""},
-    {"output", "tag", "--label"},
+    {"output", "tag rank", "--label"},
+    {"output", "timestamp", "--label-pattern=%t [%r] "},
     {"display", "map bind bindings allocation topo", "--report"},
     {"stdin", "0", ""},
     {"stdin", "none", "--no-stdin"},
@@ -75,6 +76,26 @@ Ours exports_of(const std::string& list) {
   return out;
 }
 
+// A folder's name within a pattern.
+std::string literal(const std::string& name) {
+  std::string out;
+  for (const char c : name) out += c == '%' ? "%%" : std::string(1, c);
+  return out;
+}
+
+// Open MPI's files: in a folder for the job, which is number 1, and in it one for each rank.
+Ours files_below(const std::string& value) {
+  constexpr std::string_view kAlone = ":nocopy";
+  const bool is_alone = value.ends_with(kAlone);
+  const std::string folder =
+      literal(value.substr(0, value.size() - (is_alone ? kAlone.size() : 0)));
+  Ours out;
+  out.push_back("--output-file=" + folder + "/1/rank.%R/stdout");
+  out.push_back("--error-file=" + folder + "/1/rank.%R/stderr");
+  if (!is_alone) out.emplace_back("--copy-output");
+  return out;
+}
+
 bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -89,6 +110,9 @@ Result<Ours> translate_value(const PeerOption& option, const Ours& values) {
     if (const auto count = ranks_per_host(values[0]))
       return Ours{"--ranks-per-host=" + *count};
   }
+  if (name == "output-filename") return files_below(values[0]);
+  if (name == "output" && values[0].starts_with("dir="))
+    return files_below(values[0].substr(4));
   if (name == "usize" && is_number(values[0]))
     return Ours{"--set=job.universe_size=" + values[0]};
   // Modifiers of Open MPI that ask for the usual behaviour here: "core:oversubscribe".
