@@ -61,6 +61,8 @@ class HostNet final : public NetModule,
              Completion& completion) noexcept override;
   void refuse(int peer, Bulk bulk) noexcept override;
   void forget(Completion& completion) noexcept override;
+  Sign next_from(int peer) const noexcept override;
+  bool take_next(int peer, NextTaker& taker) noexcept override;
 
   // --- EventSource ---
   bool poll() noexcept override;
