@@ -129,7 +129,11 @@ void Outside::lower(Mailbox& mine) noexcept {
 
 void Outside::note_posted(Mailbox& mine, ContextId context, int source, bool is_awaited,
                           bool is_long) noexcept {
-  if (!may_come_from_outside(mine, context, source)) return;
+  const bool is_outside =
+      source != kAnySource && is_main(mine, sched::Execution::self())
+          ? process_of_sender(mine, context, source) >= 0
+          : may_come_from_outside(mine, context, source);
+  if (!is_outside) return;
   // Release pairs with look_away(): the receive is in the queue.
   has_posted_.store(true, std::memory_order_release);
   if (is_long) has_long_.store(true, std::memory_order_relaxed);

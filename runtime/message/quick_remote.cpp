@@ -5,6 +5,7 @@
 #include "runtime/job/neighbours.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/main_execution.h"
+#include "runtime/message/process_net.h"
 #include "scheduler/may_spin.h"
 
 namespace mpc::msg {
@@ -51,6 +52,19 @@ bool is_turn_of_poll(Mailbox& mine) noexcept {
 }
 
 }  // namespace
+
+transport::Net* near_net(Mailbox& mine) noexcept {
+  ProcessNet* const processes = process_net();
+  return processes != nullptr && is_main(mine, sched::Execution::self()) &&
+                 mine.outside.may_help(mine) && !is_turn_of_poll(mine)
+             ? &processes->net()
+             : nullptr;
+}
+
+bool may_look_near(const Mailbox& mine) noexcept {
+  return !mine.has_mail() && !mine.is_wanted() &&
+         !mine.attention.load(std::memory_order_relaxed) && sched::may_look_closely();
+}
 
 bool quick_receive_from_process(Mailbox& mine, const RecvArgs& args,
                                 Status* status) noexcept {

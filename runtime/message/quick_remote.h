@@ -9,6 +9,7 @@
 
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
+#include "runtime/transport/net.h"
 
 namespace mpc::msg {
 
@@ -16,5 +17,11 @@ namespace mpc::msg {
 // Caller: there are other processes. Switches: no. Cost: 2 us, if nothing comes.
 bool quick_receive_from_process(Mailbox& mine, const RecvArgs& args,
                                 Status* status) noexcept;
+
+// The same for other waits of the rank's main execution, in two parts. The network that it may look at for some 2 us,
+// before it counts as one that polls; null: not now.
+transport::Net* near_net(Mailbox& mine) noexcept;
+// False: the rank has something else to do.
+bool may_look_near(const Mailbox& mine) noexcept;
 
 }  // namespace mpc::msg

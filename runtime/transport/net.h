@@ -89,6 +89,13 @@ struct Sign {
   }
 };
 
+// See Net::look_near().
+enum class Near : uint8_t {
+  kNothing,  // nothing yet
+  kNews,     // something, for poll_near()
+  kElsewhere,  // what comes may come in another way, or there is other work: EventSource::poll()
+};
+
 // One process's end of the network.
 // Caller of all: any execution, a Completion, Receiver::finish(); no lock of a mailbox is held.
 // Switches: no.
@@ -119,6 +126,11 @@ class Net {
   // no arming (EventSource::arm()): what has been armed wakes somebody as if this had not been called. False: it
   // is still there, or it was not; poll.
   virtual bool take_next(int, NextTaker&) noexcept { return false; }
+  // The same for an execution that waits for anything. A hint: what may be found in shared memory now? Caller: any.
+  virtual Near look_near() const noexcept { return Near::kElsewhere; }
+  // Gives what lies there to the Receiver. False: nothing has been given. Caller: without a rank's identity, as
+  // EventSource::poll().
+  virtual bool poll_near() noexcept { return false; }
 };
 
 }  // namespace mpc::transport
