@@ -5,7 +5,7 @@
 //            receive is not posted, and the rank does not count as one that polls.
 // Users:     runtime/message/receive.cpp.
 // Threads:   any execution of the rank.
-// See also:  runtime/message/quick_receive.h (within a process), docs/design/0052-short-way.md.
+// See also:  runtime/message/quick_receive.h (within a process), docs/design/0051-near-messages.md.
 
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"

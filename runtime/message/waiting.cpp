@@ -40,7 +40,7 @@ namespace {
 // polls, as in quick_remote.cpp.
 enum class Nearby : uint8_t { kDone, kPolled, kNothing };
 template <class Policy>
-[[gnu::noinline]] Nearby look_near(Mailbox& mine, Policy& policy) noexcept {
+[[gnu::always_inline]] inline Nearby look_near(Mailbox& mine, Policy& policy) noexcept {
   constexpr int kLooks = 40;
   Nearby result = Nearby::kNothing;
   transport::Net* const net = near_net(mine);
@@ -62,18 +62,11 @@ template <class Policy>
   return result;
 }
 
+// The second half: sleeps until it is over.
 template <class Policy>
-[[gnu::always_inline]] inline void wait_for_end(job::Rank& self, Mailbox& mine,
-                                                Policy& policy,
-                                                const sched::WaitReason& why) noexcept {
-  const Nearby nearby = g_has_outside ? look_near(mine, policy) : Nearby::kNothing;
-  if (nearby == Nearby::kDone) return policy.settle(mine);
-  if (spin_until(mine, policy)) {
-    // It may have ended without a poll that counts.
-    if (nearby == Nearby::kPolled) [[unlikely]]
-      mine.outside.look_away(mine, true);
-    return policy.settle(mine);
-  }
+[[gnu::always_inline]] inline void rest_until_end(
+    job::Rank& self, Mailbox& mine, Policy& policy,
+    const sched::WaitReason& why) noexcept {
   policy.help();
   auto&& waiter = policy.waiter();
   if (policy.arm(mine, waiter)) {
@@ -84,6 +77,28 @@ template <class Policy>
   policy.disarm(mine);
   if (g_has_outside) [[unlikely]]
     mine.outside.note_end(mine);
+}
+
+// Where there are other processes. A function of its own, for the sake of waits without.
+template <class Policy>
+[[gnu::noinline]] void wait_for_outside(job::Rank& self, Mailbox& mine, Policy& policy,
+                                        const sched::WaitReason& why) noexcept {
+  const Nearby nearby = look_near(mine, policy);
+  if (nearby == Nearby::kDone) return policy.settle(mine);
+  if (!spin_until(mine, policy)) return rest_until_end(self, mine, policy, why);
+  // It may have ended without a poll that counts.
+  if (nearby == Nearby::kPolled) mine.outside.look_away(mine, true);
+  policy.settle(mine);
+}
+
+template <class Policy>
+[[gnu::always_inline]] inline void wait_for_end(job::Rank& self, Mailbox& mine,
+                                                Policy& policy,
+                                                const sched::WaitReason& why) noexcept {
+  if (g_has_outside) [[unlikely]]
+    return wait_for_outside(self, mine, policy, why);
+  if (spin_until(mine, policy)) return policy.settle(mine);
+  rest_until_end(self, mine, policy, why);
 }
 
 // The common part of most policies: nothing to glance at, no copy to wait for, nothing to settle.
