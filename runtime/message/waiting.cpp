@@ -95,8 +95,10 @@ template <class Policy>
 [[gnu::always_inline]] inline void wait_for_end(job::Rank& self, Mailbox& mine,
                                                 Policy& policy,
                                                 const sched::WaitReason& why) noexcept {
-  if (g_has_outside) [[unlikely]]
-    return wait_for_outside(self, mine, policy, why);
+  if (g_has_outside) [[unlikely]] {
+    Policy own = policy;  // the other one stays in registers
+    return wait_for_outside(self, mine, own, why);
+  }
   if (spin_until(mine, policy)) return policy.settle(mine);
   rest_until_end(self, mine, policy, why);
 }
