@@ -18,6 +18,10 @@ bool may_spin() noexcept;
 bool may_look() noexcept;
 // Like spinning_pays(), but ignores sources of events: for a message from the same process.
 bool spinning_pays_within() noexcept;
+// May the caller look for a message of another process for some 2 us, before it counts as one that polls? False as
+// may_spin(), or processes of the job share the core: then the other one may need it to send. Caller: any
+// execution. Switches: no. Cost: a few loads.
+bool may_look_closely() noexcept;
 // Gives the core to other processes of the job that share it, once. False, and nothing has happened: there
 // are none, or another user-level thread is ready here. Caller: any execution, that waits for
 // something another process will do soon, and polls some turns later. Cost: a system call.

@@ -68,6 +68,16 @@ bool spinning_pays_within() noexcept {
          worker->scheduler().worker_count() > 1 && spin_budget_ns() != 0;
 }
 
+bool may_look_closely() noexcept {
+  const Worker* const worker = Execution::self().worker();
+  if (worker != nullptr &&
+      (must_run(*worker) || worker->spins() == Worker::Spins::kInVain))
+    return false;
+  Poller* const poller = worker != nullptr ? worker->poller() : poller_of_threads();
+  return poller != nullptr && poller->processes_per_core() == 1 &&
+         spin_budget_ns() != 0;
+}
+
 bool yield_to_processes() noexcept {
   const Worker* const worker = Execution::self().worker();
   if (worker != nullptr && must_run(*worker)) return false;

@@ -25,6 +25,8 @@ Endpoint::Endpoint(const Credit::Shape& shape, int process, transport::Net& net)
       credit_(shape, Credit::bytes_from_settings()),
       sent_(std::make_unique<std::atomic<uint32_t>[]>(
           static_cast<size_t>(shape.processes))),
+      eager_bytes_(std::make_unique<std::atomic<uint32_t>[]>(
+          static_cast<size_t>(shape.processes))),
       peers_(std::make_unique<Peer[]>(static_cast<size_t>(shape.processes))),
       control_(process, shape.processes, net) {}
 
@@ -43,6 +45,7 @@ void Endpoint::begin_peer(int peer,
     fresh.wanted->wanted.fetch_sub(1, std::memory_order_relaxed);
   fresh = Peer{};
   sent_[place_of(peer)].store(0, std::memory_order_relaxed);
+  eager_bytes_[place_of(peer)].store(0, std::memory_order_relaxed);
   credit_.forget(peer, numbers);
   control_.begin_peer(peer);
 }
@@ -61,16 +64,11 @@ Traffic Endpoint::traffic() const noexcept {
 
 // --- sending ----------------------------------------------------------------------------------
 
-void Endpoint::stamp(int peer, Envelope& envelope) noexcept {
-  // Relaxed: one execution's messages get numbers in its order;
-  // messages of different ones have no order.
-  envelope.sequence = sent_[place_of(peer)].fetch_add(1, std::memory_order_relaxed);
-  envelope.credit = credit_.collect(peer, static_cast<int>(envelope.from_world));
-}
-
-void Endpoint::post(int peer, Envelope envelope, const Source& source) {
-  stamp(peer, envelope);
-  net_.post(peer, envelope, source);
+size_t Endpoint::find_eager_bytes(int peer) noexcept {
+  const size_t bytes = std::min(net_.limits(peer).eager_bytes, EagerPool::kMaxBytes);
+  eager_bytes_[place_of(peer)].store(static_cast<uint32_t>(bytes),
+                                     std::memory_order_relaxed);
+  return bytes;
 }
 
 void Endpoint::offer(int peer, Envelope envelope, const Source& source, Operation& op) {

@@ -18,6 +18,7 @@
 #include "runtime/message/control_end.h"
 #include "runtime/message/credit.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/message.h"
 #include "runtime/message/operation_table.h"
 #include "runtime/message/work.h"
 #include "runtime/transport/net.h"
@@ -66,8 +67,17 @@ class Endpoint final : public transport::Receiver {
   bool may_leave(int dest_world, size_t bytes) noexcept {
     return credit_.take(dest_world, bytes);
   }
-  // Sends in the order in which one execution calls this.
-  void post(int peer, transport::Envelope envelope, const transport::Source& source);
+  // The longest message that the net posts to this process.
+  size_t eager_bytes(int peer) noexcept {
+    const uint32_t known =
+        eager_bytes_[place_of(peer)].load(std::memory_order_relaxed);  // 0: unknown
+    return known != 0 ? known : find_eager_bytes(peer);
+  }
+  // Sends in the order in which one execution calls this. Inline, because each message does it.
+  void post(int peer, transport::Envelope envelope, const transport::Source& source) {
+    stamp(peer, envelope);
+    net_.post(peer, envelope, source);
+  }
   void offer(int peer, transport::Envelope envelope, const transport::Source& source,
              Operation& op);
 
@@ -120,6 +130,16 @@ class Endpoint final : public transport::Receiver {
   bool take(int from, const transport::Envelope& envelope, const void* data,
             size_t bytes, transport::Bulk bulk) noexcept override;
   bool finish() noexcept override;
+  // Instead of take(), for the execution that waits for this message in `mine`, whose receive is in no queue: the data
+  // go into its buffer. kOwes: the same, and the sender must be given credit (repay()). Caller: as take().
+  enum class Received : uint8_t { kNo, kYes, kOwes };
+  Received receive(int from, const transport::Envelope& envelope, const void* data,
+                   size_t bytes, Mailbox& mine, const RecvArgs& args,
+                   Status& status) noexcept;
+  // Caller: any, without locks.
+  void repay(int peer, int own_rank) {
+    post_at_once({peer, transport::PacketKind::kCredit, 0, false, own_rank});
+  }
 
  private:
   using Envelope = transport::Envelope;
@@ -148,7 +168,13 @@ class Endpoint final : public transport::Receiver {
     return static_cast<size_t>(job::neighbours::index_of_process(peer));
   }
   Peer& peer_at(int peer) noexcept { return peers_[place_of(peer)]; }
-  void stamp(int peer, Envelope& envelope) noexcept;
+  void stamp(int peer, Envelope& envelope) noexcept {
+    // Relaxed: one execution's messages get numbers in its order;
+    // messages of different ones have no order.
+    envelope.sequence = sent_[place_of(peer)].fetch_add(1, std::memory_order_relaxed);
+    envelope.credit = credit_.collect(peer, static_cast<int>(envelope.from_world));
+  }
+  [[gnu::cold]] size_t find_eager_bytes(int peer) noexcept;
   bool deliver(int from, const Envelope& envelope, const void* data, size_t bytes,
                transport::Bulk bulk);
   bool deliver_message(int from, const Envelope& envelope, const void* data,
@@ -182,6 +208,7 @@ class Endpoint final : public transport::Receiver {
   Credit credit_;
   // For senders: the number of messages sent to each process.
   const std::unique_ptr<std::atomic<uint32_t>[]> sent_;
+  const std::unique_ptr<std::atomic<uint32_t>[]> eager_bytes_;  // a copy of the net's
   const std::unique_ptr<Peer[]> peers_;
 
   // Each on lines of its own, because senders and the net's thread write them all the time.

@@ -51,12 +51,20 @@ class Outside {
   void remove_senders(ContextId context) noexcept;
   // May a message of another process match this? Caller: any.
   bool may_come_from_outside(const Mailbox& mine, ContextId context, int source);
+  // The process of this sender; -1: this process, or it is unknown. Caller: the rank's main execution. Cost: three
+  // loads, if the last call was for the same sender.
+  int process_of_sender(const Mailbox& mine, ContextId context, int source) {
+    if (context != last_context_ || source != last_source_ ||
+        changes_.load(std::memory_order_acquire) != last_changes_) [[unlikely]]
+      find_sender(mine, context, source);
+    return last_process_;
+  }
 
   // A receive is in the posted queue. is_awaited: its caller waits for it; is_long: it has room for a message
   // that cannot come before its receiver is there.
   // Caller: the execution that has posted it, without locks.
-  [[gnu::cold]] void note_posted(Mailbox& mine, ContextId context, int source,
-                                 bool is_awaited, bool is_long) noexcept;
+  void note_posted(Mailbox& mine, ContextId context, int source, bool is_awaited,
+                   bool is_long) noexcept;
   // Counts a send or a fetch that another process will end, before it can end. Caller: any.
   void begin_operation() noexcept {
     operations_.fetch_add(1, std::memory_order_relaxed);
@@ -92,6 +100,9 @@ class Outside {
   void set_waits_inside(bool on) noexcept { waits_inside_ = on; }
   // As in DemandAccount, for an execution of the mailbox's owner.
   bool may_help(const Mailbox& mine) const noexcept;
+
+  uint32_t quick_turns = 0;  // see quick_remote.cpp; the main execution's
+
   void look_away(Mailbox& mine, bool is_over) noexcept;
 
  private:
@@ -112,6 +123,13 @@ class Outside {
   bool waits_inside_ = false;  // read and written by the main execution
   SpinLock<> lock_;
   std::unordered_map<ContextId, const int*> senders_ MPC_GUARDED_BY(lock_);
+  void find_sender(const Mailbox& mine, ContextId context, int source);
+  std::atomic<uint32_t> changes_{
+      1};  // of senders_; release pairs with process_of_sender()
+  // What process_of_sender() has found, when `changes_` was last_changes_. The main execution's.
+  ContextId last_context_ = 0;
+  int last_source_ = 0, last_process_ = -1;
+  uint32_t last_changes_ = 0;
 };
 
 // Registers a communicator whose members live in several processes: their world ranks, by rank in

@@ -57,11 +57,25 @@ void Outside::close() noexcept { g_has_outside = false; }
 void Outside::add_senders(ContextId context, const int* world_ranks) {
   const Locked locked(lock_);
   senders_[context] = world_ranks;
+  changes_.fetch_add(1, std::memory_order_release);
 }
 
 void Outside::remove_senders(ContextId context) noexcept {
   const Locked locked(lock_);
   senders_.erase(context);
+  changes_.fetch_add(1, std::memory_order_release);
+}
+
+void Outside::find_sender(const Mailbox& mine, ContextId context, int source) {
+  const Locked locked(lock_);
+  last_changes_ = changes_.load(std::memory_order_relaxed);
+  last_context_ = context;
+  last_source_ = source;
+  last_process_ = -1;
+  const auto found = senders_.find(context);
+  if (found == senders_.end() || found->second == nullptr) return;
+  const int process = process_of(found->second[source]);
+  if (process != process_of(mine.world_rank)) last_process_ = process;
 }
 
 void add_senders(job::Rank& self, ContextId context, const int* world_ranks) {
@@ -115,7 +129,11 @@ void Outside::lower(Mailbox& mine) noexcept {
 
 void Outside::note_posted(Mailbox& mine, ContextId context, int source, bool is_awaited,
                           bool is_long) noexcept {
-  if (!may_come_from_outside(mine, context, source)) return;
+  const bool is_outside =
+      source != kAnySource && is_main(mine, sched::Execution::self())
+          ? process_of_sender(mine, context, source) >= 0
+          : may_come_from_outside(mine, context, source);
+  if (!is_outside) return;
   // Release pairs with look_away(): the receive is in the queue.
   has_posted_.store(true, std::memory_order_release);
   if (is_long) has_long_.store(true, std::memory_order_relaxed);

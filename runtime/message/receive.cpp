@@ -2,6 +2,7 @@
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/quick_receive.h"
+#include "runtime/message/quick_remote.h"
 #include "runtime/message/remote.h"
 #include "runtime/message/waiting.h"
 #include "runtime/message/work.h"
@@ -96,6 +97,7 @@ Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why)
   Mailbox& mine = mailbox_of(self);
   Status status;
   if (quick_receive(mine, args, &status)) return status;
+  if (g_has_outside && quick_receive_from_process(mine, args, &status)) return status;
   BlockingOperation blocking(BlockingOperation::kReceive);
   post(mine, blocking.op(), args);
   blocking.wait(self, mine, why);

@@ -12,10 +12,9 @@
 
 namespace mpc::msg::remote {
 
-[[gnu::cold]] void start_send(job::Rank& self, Request& request, const SendArgs& args);
+void start_send(job::Rank& self, Request& request, const SendArgs& args);
 // Switches: yes.
-[[gnu::cold]] Status send(job::Rank& self, const SendArgs& args,
-                          const sched::WaitReason& why);
+Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why);
 // send.cpp: the setting message.eager_limit.
 size_t eager_limit() noexcept;
 // Not by `kind`: a receiver may be changing the kind of a send within this process.

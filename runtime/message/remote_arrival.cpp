@@ -2,6 +2,7 @@
 #include "runtime/job/losses.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/message.h"
+#include "runtime/message/packing.h"
 #include "runtime/message/parcel.h"
 #include "runtime/message/remote_trace.h"
 #include "runtime/message/routes.h"
@@ -41,6 +42,43 @@ bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t
   // Only now, because a packet that is offered again gives its credit only once.
   if (envelope.credit != 0) credit_.give_back(envelope.from_world, envelope.credit);
   return true;
+}
+
+// What take(), deliver_message() and finish() do for such a message, in one. The receive is older than all that may be
+// posted meanwhile, so the mailbox need not be locked while the data are copied.
+Endpoint::Received Endpoint::receive(int from, const Envelope& envelope,
+                                     const void* data, size_t bytes, Mailbox& mine,
+                                     const RecvArgs& args, Status& status) noexcept {
+  Peer& peer = peer_at(from);
+  const Key wanted{args.context, args.source_in_comm, args.tag};
+  const Key key{envelope.context, envelope.source, envelope.tag};
+  if (envelope.kind != PacketKind::kEager || envelope.sequence != peer.expected ||
+      envelope.dest_world != static_cast<uint32_t>(mine.world_rank) ||
+      !matches(wanted, key) ||
+      static_cast<Count>(bytes) > args.type->size() * args.count)
+    return Received::kNo;
+  // Others of its messages wait, perhaps for this mailbox.
+  if (peer.is_stuck || peer.wanted != nullptr || (peer.early && !peer.early->empty()))
+      [[unlikely]]
+    return Received::kNo;
+  if (!mine.try_lock()) return Received::kNo;
+  const bool is_ours =
+      (mine.posted.empty() || mine.posted.find(key) == nullptr) &&
+      (mine.unexpected.empty() || mine.unexpected.find(wanted) == nullptr);
+  mine.unlock();
+  if (!is_ours) return Received::kNo;
+  copy_packed(args.buffer, data, bytes);
+  status.source = key.source;
+  status.tag = key.tag;
+  status.bytes = static_cast<int64_t>(bytes);
+  ++peer.expected;
+  ++taken_;
+  if (envelope.credit != 0) credit_.give_back(envelope.from_world, envelope.credit);
+  const bool owes = credit_.note_received(from, mine.world_rank, bytes);
+  // One more than before: what has been taken by others may not have had its effects yet. Release: as in finish().
+  received_.store(received_.load(std::memory_order_relaxed) + 1,
+                  std::memory_order_release);
+  return owes ? Received::kOwes : Received::kYes;
 }
 
 void Endpoint::take_at_once(const Envelope& envelope) {

@@ -33,8 +33,7 @@ Plan plan_of(job::Rank& self, Endpoint& mine, const SendArgs& args, int peer,
   plan.from_world = self.world_rank;
   plan.peer = peer;
   plan.bytes = static_cast<size_t>(args.type->size() * args.count);
-  const size_t limit = std::min(
-      {eager_limit(), mine.net().limits(plan.peer).eager_bytes, EagerPool::kMaxBytes});
+  const size_t limit = std::min(eager_limit(), mine.eager_bytes(plan.peer));
   if (plan.bytes > limit || !mine.may_leave(args.dest_world, plan.bytes)) {
     plan.kind = PacketKind::kOffer;
   } else {
@@ -60,6 +59,19 @@ Envelope envelope_of(const SendArgs& args, const Plan& plan) noexcept {
   envelope.bytes = plan.bytes;
   envelope.from_world = static_cast<uint32_t>(plan.from_world);
   return envelope;
+}
+
+// Most messages: short, without gaps, and nothing remains of them at the sender. False: nothing has happened.
+bool send_at_once(const job::Rank& self, Endpoint& mine, const SendArgs& args,
+                  int peer) {
+  const auto bytes = static_cast<size_t>(args.type->size() * args.count);
+  if (args.mode == Mode::kSynchronous || !args.type->is_contiguous() ||
+      bytes > mine.eager_bytes(peer) || bytes > eager_limit() || trace::enabled() ||
+      !mine.may_leave(args.dest_world, bytes))
+    return false;
+  const Plan plan{PacketKind::kEager, self.world_rank, peer, bytes, 0};
+  mine.post(peer, envelope_of(args, plan), {args.buffer, bytes, nullptr});
+  return true;
 }
 
 void pack_args(const void* data, size_t offset, void* out, size_t n) noexcept {
@@ -195,6 +207,7 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
     return failed_status();
   const int peer = process_of(args.dest_world);
   Endpoint& mine = endpoint_towards(peer, self.world_rank);
+  if (send_at_once(self, mine, args, peer)) return Status{};
   const Plan plan = plan_of(self, mine, args, peer, true);
   if (plan.kind == PacketKind::kEager) {
     post_data(mine, args, plan);

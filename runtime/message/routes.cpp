@@ -11,6 +11,8 @@ namespace mpc::msg {
 static_assert(kMaxRanks == job::neighbours::kRankNumbers);
 
 constinit Mailbox* g_routes[kMaxRanks] = {};
+constinit const int* g_process_of = nullptr;
+constinit int g_known_ranks = 0;
 
 namespace {
 
@@ -24,8 +26,7 @@ int g_end MPC_GUARDED_BY(g_lock) = 0;  // highest world rank with a mailbox, plu
 constinit const job::ProcessMap* g_processes = nullptr;
 constinit bool g_are_virtual = false;
 // Indexed by world rank, because each message needs it.
-constinit std::unique_ptr<int[]> g_process_of;
-constinit int g_known = 0;
+constinit std::unique_ptr<int[]> g_processes_of_ranks;
 
 int table_end() {
   const Locked lock(g_lock);
@@ -92,28 +93,20 @@ void set_processes(const job::ProcessMap& map, bool are_virtual) {
   CHECK(table_end() == 0, "the processes come after the first mailbox");
   g_processes = map.is_one_process() ? nullptr : &map;
   g_are_virtual = are_virtual && g_processes != nullptr;
-  g_process_of.reset();
-  g_known = 0;
+  g_processes_of_ranks.reset();
+  g_process_of = nullptr;
+  g_known_ranks = 0;
   if (g_processes == nullptr) return;
-  g_process_of = std::make_unique<int[]>(static_cast<size_t>(map.ranks()));
+  g_processes_of_ranks = std::make_unique<int[]>(static_cast<size_t>(map.ranks()));
   for (int rank = 0; rank < map.ranks(); ++rank)
-    g_process_of[static_cast<size_t>(rank)] = map.process_of(rank);
-  g_known = map.ranks();
+    g_processes_of_ranks[static_cast<size_t>(rank)] = map.process_of(rank);
+  g_process_of = g_processes_of_ranks.get();
+  g_known_ranks = map.ranks();
 }
 
-namespace {
-
-[[gnu::cold]] int process_of_others(int world_rank) noexcept {
+int process_of_others(int world_rank) noexcept {
   const int slot = job::neighbours::slot_of(world_rank);
   return slot != 0 ? job::neighbours::far_process(slot) : 0;
-}
-
-}  // namespace
-
-// Ranks of other jobs have larger numbers than all of this one.
-int process_of(int world_rank) noexcept {
-  return world_rank < g_known ? g_process_of[static_cast<size_t>(world_rank)]
-                              : process_of_others(world_rank);
 }
 
 }  // namespace mpc::msg

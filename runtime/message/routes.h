@@ -36,7 +36,7 @@ inline Mailbox* find_mailbox(int world_rank) noexcept {
   return std::atomic_ref(g_routes[world_rank]).load(std::memory_order_acquire);
 }
 // Null: `self` reaches the rank through a network.
-[[gnu::cold]] Mailbox* resolve(const job::Rank& self, int world_rank);
+Mailbox* resolve(const job::Rank& self, int world_rank);
 
 // The mailbox of a rank of the caller's own process; created by the first caller.
 Mailbox& own_mailbox(int world_rank);
@@ -52,7 +52,15 @@ bool have_all_ended() noexcept;
 void free_all_mailboxes();
 // Called before the first mailbox is created. are_virtual: all of them are in this address space.
 void set_processes(const job::ProcessMap& map, bool are_virtual);
-// As job::ProcessMap::process_of(), for each message.
-int process_of(int world_rank) noexcept;
+// routes.cpp: the processes of ranks below g_known_ranks.
+[[gnu::visibility("hidden")]] extern const int* g_process_of;
+[[gnu::visibility("hidden")]] extern int g_known_ranks;
+[[gnu::cold]] int process_of_others(int world_rank) noexcept;
+
+// As job::ProcessMap::process_of(), for each message. Ranks of other jobs have larger numbers than all of this one.
+inline int process_of(int world_rank) noexcept {
+  return world_rank < g_known_ranks ? g_process_of[world_rank]
+                                    : process_of_others(world_rank);
+}
 
 }  // namespace mpc::msg

@@ -4,9 +4,11 @@
 #include "runtime/message/background.h"
 #include "runtime/message/main_execution.h"
 #include "runtime/message/parking.h"
+#include "runtime/message/quick_remote.h"
 #include "runtime/message/short_wait.h"
 #include "runtime/message/spinning.h"
 #include "runtime/message/work.h"
+#include "scheduler/as_nobody.h"
 #include "scheduler/may_spin.h"
 
 namespace mpc::msg {
@@ -34,11 +36,37 @@ namespace mpc::msg {
 //   disarm(mine)       after arm(), whatever it returned: completers release the waiter, too
 namespace {
 
+// What comes from processes of this host is mostly there within 2 us: until then the rank does not count as one that
+// polls, as in quick_remote.cpp.
+enum class Nearby : uint8_t { kDone, kPolled, kNothing };
 template <class Policy>
-[[gnu::always_inline]] inline void wait_for_end(job::Rank& self, Mailbox& mine,
-                                                Policy& policy,
-                                                const sched::WaitReason& why) noexcept {
-  if (spin_until(mine, policy)) return policy.settle(mine);
+[[gnu::always_inline]] inline Nearby look_near(Mailbox& mine, Policy& policy) noexcept {
+  constexpr int kLooks = 40;
+  Nearby result = Nearby::kNothing;
+  transport::Net* const net = near_net(mine);
+  for (int i = 0; net != nullptr && i < kLooks; ++i) {
+    const transport::Near near = net->look_near();
+    if (near == transport::Near::kElsewhere) break;
+    if (near == transport::Near::kNews) {
+      const sched::AsNobody as_nobody;
+      net->poll_near();
+      result = Nearby::kPolled;
+    }
+    if ((near == transport::Near::kNews || policy.glance()) && policy.done()) {
+      mine.outside.look_away(mine, true);
+      return Nearby::kDone;
+    }
+    if (!may_look_near(mine)) break;
+    __builtin_ia32_pause();
+  }
+  return result;
+}
+
+// The second half: sleeps until it is over.
+template <class Policy>
+[[gnu::always_inline]] inline void rest_until_end(
+    job::Rank& self, Mailbox& mine, Policy& policy,
+    const sched::WaitReason& why) noexcept {
   policy.help();
   auto&& waiter = policy.waiter();
   if (policy.arm(mine, waiter)) {
@@ -49,6 +77,30 @@ template <class Policy>
   policy.disarm(mine);
   if (g_has_outside) [[unlikely]]
     mine.outside.note_end(mine);
+}
+
+// Where there are other processes. A function of its own, for the sake of waits without.
+template <class Policy>
+[[gnu::noinline]] void wait_for_outside(job::Rank& self, Mailbox& mine, Policy& policy,
+                                        const sched::WaitReason& why) noexcept {
+  const Nearby nearby = look_near(mine, policy);
+  if (nearby == Nearby::kDone) return policy.settle(mine);
+  if (!spin_until(mine, policy)) return rest_until_end(self, mine, policy, why);
+  // It may have ended without a poll that counts.
+  if (nearby == Nearby::kPolled) mine.outside.look_away(mine, true);
+  policy.settle(mine);
+}
+
+template <class Policy>
+[[gnu::always_inline]] inline void wait_for_end(job::Rank& self, Mailbox& mine,
+                                                Policy& policy,
+                                                const sched::WaitReason& why) noexcept {
+  if (g_has_outside) [[unlikely]] {
+    Policy own = policy;  // the other one stays in registers
+    return wait_for_outside(self, mine, own, why);
+  }
+  if (spin_until(mine, policy)) return policy.settle(mine);
+  rest_until_end(self, mine, policy, why);
 }
 
 // The common part of most policies: nothing to glance at, no copy to wait for, nothing to settle.

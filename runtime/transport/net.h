@@ -17,6 +17,7 @@
 // Order: none. Messages posted to one process may arrive there in any order: numbers in the
 // envelopes restore it. Nothing is lost, nothing arrives twice.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -65,6 +66,36 @@ class Receiver {
   ~Receiver() = default;
 };
 
+// What an execution does with the next message of a process, for which it waits.
+class NextTaker {
+ public:
+  // `data` lies in memory that the other process can write. False: not this one; nothing has changed. As with
+  // Receiver::take() the net holds a lock of its own.
+  virtual bool take(const Envelope& envelope, const void* data,
+                    size_t bytes) noexcept = 0;
+
+ protected:
+  ~NextTaker() = default;
+};
+
+// A word of the net's memory, that will be `value` when the next message of a process has come. A hint, and it
+// stays so when the message has been taken.
+struct Sign {
+  const std::atomic<uint32_t>* word = nullptr;
+  uint32_t value = 0;
+  // Acquire: pairs with the other process's store, after the message.
+  bool is_seen() const noexcept {
+    return word->load(std::memory_order_acquire) == value;
+  }
+};
+
+// See Net::look_near().
+enum class Near : uint8_t {
+  kNothing,  // nothing yet
+  kNews,     // something, for poll_near()
+  kElsewhere,  // what comes may come in another way, or there is other work: EventSource::poll()
+};
+
 // One process's end of the network.
 // Caller of all: any execution, a Completion, Receiver::finish(); no lock of a mailbox is held.
 // Switches: no.
@@ -87,6 +118,19 @@ class Net {
   // neither data nor completion again. A fetch of such an offer ends with kGone. Waits for a
   // done() that is just running. Caller: not from a done().
   virtual void forget(Completion& completion) noexcept = 0;
+
+  // For an execution that waits for a message of one process, and can take it without a Receiver. A sign
+  // without a word: this net has none.
+  virtual Sign next_from(int) const noexcept { return {}; }
+  // Gives the next message from there to `taker`, if it has come and lies in shared memory. Never waits, and ends
+  // no arming (EventSource::arm()): what has been armed wakes somebody as if this had not been called. False: it
+  // is still there, or it was not; poll.
+  virtual bool take_next(int, NextTaker&) noexcept { return false; }
+  // The same for an execution that waits for anything. A hint: what may be found in shared memory now? Caller: any.
+  virtual Near look_near() const noexcept { return Near::kElsewhere; }
+  // Gives what lies there to the Receiver. False: nothing has been given. Caller: without a rank's identity, as
+  // EventSource::poll().
+  virtual bool poll_near() noexcept { return false; }
 };
 
 }  // namespace mpc::transport

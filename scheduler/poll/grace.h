@@ -13,6 +13,8 @@
 // rung, and sets it; or the thread that answers it does its exchange later, and so sees
 // whatever was done before begin().
 
+#include <x86intrin.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -35,6 +37,8 @@ class Grace {
 
   // The sources may have to be armed after the grace. Touches no errno. Switches: no.
   void begin() noexcept;
+  // A rank has called, and begin() is not needed, as the alarm of an earlier one is still to ring.
+  void note_call() noexcept { last_begin_.store(__rdtsc(), std::memory_order_relaxed); }
   // The alarm has rung: the first step.
   void silence() noexcept;
   // The second. is_deferred: the sources have still to be armed; read after silence(). True: now. Otherwise the

@@ -155,6 +155,7 @@ class Poller final : private Demand {
   }
   void raise(uint32_t things, Urgency urgency) noexcept override {
     watch_.raise(things, urgent(things, urgency), Grace::is_given());
+    if (urgency == Urgency::kCanWait) grace_.note_call();
   }
   void hasten(uint32_t things) noexcept override { watch_.raise(0, things, false); }
   void call_now() noexcept override { watch_.cover_deferred(); }

@@ -54,6 +54,16 @@ class Messages(ClusterCase):
                 done = run("-n", ranks, "-p", processes, "--timeout", 100, *options, program, 30)
                 self.assertEqual(done, (0, "No Errors\n", ""))
 
+    def test_short_messages_are_found_where_they_lie_whatever_is_around_them(self):
+        program = self.shared.compile("near_messages.c", source_of("near_messages.c"), "-O1", "-pthread")
+        for options, words in ((("-p", 2), []), (("-p", 2), ["threads"]), (("--ranks-per-process", 1), []),
+                               (("-p", 2, "--set", "net.grace_us=0"), ["threads"]),
+                               (("-p", 2, "--set", "net.interrupts=always"), []),
+                               (("-p", 2, "--set", "net.unexpected_bytes=32k"), ["threads"])):
+            with self.subTest(options=options, words=words):
+                done = run("-n", 2, *options, "--timeout", 100, program, *words)
+                self.assertEqual(done, (0, "No Errors\n", ""))
+
     def test_a_thread_that_waits_hears_of_messages_while_its_rank_computes(self):
         program = self.shared.compile("thread_waits.c", source_of("thread_waits.c"), "-O1", "-pthread")
         for words in ([], ["probe"]):

@@ -109,6 +109,11 @@ Result<> HostNet::connect(std::vector<NetPeer> peers, Receiver& receiver) {
                &peer == &peers[static_cast<size_t>(config_.process)];
       });
   most_pause_ = is_one_host ? kMostPause : 0;
+  // Whether others can map this process's memory is not known here: mostly they can if it can map theirs.
+  const auto others = static_cast<size_t>(config_.processes) - 1;
+  are_all_near_ = is_one_host && senders_.size() == others &&
+                  static_cast<size_t>(std::count(lanes_.begin(), lanes_.end(),
+                                                 nullptr)) == lanes_.size() - others;
   looks_ = std::max(1, kMostLooks / std::max(1, static_cast<int>(senders_.size())));
   receiver_ = &receiver;
   if (inbox_ != nullptr && copies_)

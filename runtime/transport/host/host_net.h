@@ -61,6 +61,10 @@ class HostNet final : public NetModule,
              Completion& completion) noexcept override;
   void refuse(int peer, Bulk bulk) noexcept override;
   void forget(Completion& completion) noexcept override;
+  Sign next_from(int peer) const noexcept override;
+  bool take_next(int peer, NextTaker& taker) noexcept override;
+  bool poll_near() noexcept override;
+  Near look_near() const noexcept override;
 
   // --- EventSource ---
   bool poll() noexcept override;
@@ -88,6 +92,7 @@ class HostNet final : public NetModule,
   void wake_sleeper(int peer) noexcept override;
 
   bool has_mail(std::memory_order order) const noexcept;
+  bool has_other_work() const noexcept;
   bool take_all() noexcept MPC_REQUIRES(turn_);
   bool take_some(Sender& sender) noexcept MPC_REQUIRES(turn_);
   bool take_cell(int from, const Envelope& envelope,
@@ -136,6 +141,7 @@ class HostNet final : public NetModule,
   std::atomic<uint64_t> last_below_{0};
   std::atomic<uint32_t> vain_polls_{0};
   uint32_t most_pause_ = 0;
+  bool are_all_near_ = false;  // all processes, and each uses the rings of the others
   int looks_ = 1;
   std::atomic<uint32_t> news_{0};  // polls of the rings that found something
   Endings endings_{long_work_};

@@ -182,6 +182,11 @@ class RingReader {
     return ring_.cell(next).lap.load(order) == ring_.lap_of(next);
   }
 
+  Sign sign() const noexcept {
+    const uint64_t next = next_cell_.load(std::memory_order_relaxed);
+    return {&ring_.cell(next).lap, ring_.lap_of(next)};
+  }
+
   struct Message {
     const char* envelope = nullptr;
     const void* data = nullptr;
