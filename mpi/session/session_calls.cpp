@@ -14,7 +14,7 @@
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "mpi/objects/session.h"
-#include "mpi/session/process_sets.h"
+#include "mpi/objects/process_sets.h"
 
 namespace mpc::mpi::impl {
 namespace {
