@@ -11,10 +11,10 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
+#include "mpi/objects/process_sets.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "mpi/objects/session.h"
-#include "mpi/objects/process_sets.h"
 
 namespace mpc::mpi::impl {
 namespace {

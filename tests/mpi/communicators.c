@@ -14,7 +14,6 @@ static void ring(MPI_Comm comm) {
   CHECK(got == (rank + size - 1) % size);
 }
 
-/* Long: checks in a row; each stands on what those before it have made. */
 /* A communicator of the members of a process set. */
 static void by_process_set(void) {
   static const struct {
@@ -45,6 +44,7 @@ static void by_process_set(void) {
   }
 }
 
+/* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, result, n, len;
