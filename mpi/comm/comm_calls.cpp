@@ -19,6 +19,7 @@
 #include "mpi/objects/meeting.h"
 #include "mpi/objects/members.h"
 #include "mpi/objects/parent.h"
+#include "mpi/objects/process_sets.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "mpi/objects/several_jobs.h"
@@ -112,6 +113,23 @@ int resource_of(job::Rank& rank, std::string_view resource) {
   return MPI_UNDEFINED;
 }
 
+// The first member of the caller's part of this process set; MPI_UNDEFINED for an unknown name.
+int first_of_set(const job::Rank& rank, const std::string& name) {
+  const GroupRef members = members_of_set(rank, name);
+  return members == nullptr ? MPI_UNDEFINED : members->world_rank(0);
+}
+
+// The color of MPI_COMM_TYPE_HW_GUIDED and MPI_COMM_TYPE_RESOURCE_GUIDED (MPI-4.1 section 7.4.2).
+int guided_color(job::Rank& rank, int type, const Info* info) {
+  if (info == nullptr) return MPI_UNDEFINED;
+  if (const std::string* resource = info->hints.find("mpi_hw_resource_type"))
+    return resource_of(rank, *resource);
+  const std::string* set = type == MPI_COMM_TYPE_RESOURCE_GUIDED
+                               ? info->hints.find("mpi_pset_name")
+                               : nullptr;
+  return set == nullptr ? MPI_UNDEFINED : first_of_set(rank, *set);
+}
+
 }  // namespace
 
 Err comm_rank(Comm& comm, int* rank) {
@@ -175,8 +193,6 @@ Err comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
 Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm) {
   int color = MPI_UNDEFINED;
   job::Rank& rank = comm.self();
-  const std::string* resource =
-      info == nullptr ? nullptr : info->hints.find("mpi_hw_resource_type");
   switch (type) {
     case MPI_COMM_TYPE_SHARED:
       // By host, whatever processes its ranks live in: windows between processes of a host can
@@ -186,7 +202,7 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
       break;
     case MPI_COMM_TYPE_HW_GUIDED:
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      if (resource != nullptr) color = resource_of(rank, *resource);
+      color = guided_color(rank, type, info);
       break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
       // The next smaller part of the machine that we know is the core.

@@ -111,6 +111,7 @@ Err finalize() {
   MPC_MPI_TRY(state.world->attributes.remove_all(MPI_COMM_WORLD));
   if (is_checking()) {
     meet_all(state, MeetingKind::kFinalize, "MPI_Finalize", 1);
+    report_missing_calls(state, "MPI_Finalize");
     end_freed_requests(state, "MPI_Finalize");
   }
   // Completes what the user has left to the library: freed requests, buffered messages.

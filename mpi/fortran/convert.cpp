@@ -90,9 +90,7 @@ InString::InString(const char* text, size_t length, Strip strip) {
   text_[length] = '\0';
 }
 
-OutString::OutString(size_t fortran_length)
-    : text_(new char[(fortran_length > kLongestText ? fortran_length : kLongestText) +
-                     1]) {
+OutString::OutString() : text_(new char[kLongestText + 1]) {
   std::memcpy(text_.get(), kUntouched, sizeof kUntouched);
 }
 

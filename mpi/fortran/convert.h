@@ -167,10 +167,12 @@ class InString {
  private:
   std::unique_ptr<char[]> text_;
 };
-// A buffer for C to write to; store() pads with blanks, and does nothing if C wrote nothing.
+// A buffer for C to write to; store() pads with blanks, and does nothing if C wrote nothing: the text
+// and its length may mean nothing then (an unallocated name of which MPI_Session_get_nth_pset tells
+// the length, as in the example of MPI-4.1 section 11.3).
 class OutString {
  public:
-  explicit OutString(size_t fortran_length);
+  OutString();
   char* get() noexcept { return text_.get(); }
   void store(char* text, size_t length) const noexcept;
 

@@ -10,6 +10,7 @@
 
 #include "base/settings.h"
 #include "mpi/objects/block_claims.h"
+#include "mpi/objects/callers_room.h"
 #include "mpi/objects/fault.h"
 #include "mpi/objects/meeting.h"
 
@@ -200,7 +201,7 @@ Quarrel quarrel_between(const Member& mine, const Member& other) {
   return quarrel;
 }
 
-struct CheckRoom final : Room {
+struct CheckRoom final : CallersRoom {
   std::vector<Claim> claims;  // that of the first member here, then some that differ
   std::unordered_map<int, Member> members;  // by rank; of calls with blocks
   size_t kept_blocks = 0;
@@ -212,7 +213,7 @@ struct CheckRoom final : Room {
     }
     return {};
   }
-  void add(const Claim& mine) {
+  void add_claim(const Claim& mine) {
     constexpr size_t kEnough = 4;
     if (claims.empty() || (claims.size() < kEnough && !quarrel_of(mine).text.empty()))
       claims.push_back(mine);
@@ -276,7 +277,7 @@ struct CheckRoom final : Room {
 };
 
 // Compares with the members of this process that have come; waits for none.
-Quarrel compare_here(Comm& comm, const Member& mine) {
+Quarrel compare_here(Comm& comm, const Member& mine, const char* name) {
   Quarrel quarrel;
   const int here = comm.members().here;
   detail::enter(
@@ -289,6 +290,7 @@ Quarrel compare_here(Comm& comm, const Member& mine) {
         else
           quarrel = check.quarrel_of(mine.claim);
         if (quarrel.text.empty()) quarrel = check.add_member(mine);
+        check.add(comm, {mine.claim.world_rank, name, mine.claim.place});
       });
   return quarrel;
 }
@@ -299,7 +301,7 @@ Quarrel compare_everywhere(Comm& comm, const Member& mine) {
   const auto room = meet<CheckRoom>(
       comm.self(), meeting_key(MeetingKind::kCheck, comm), comm.members(),
       [&](CheckRoom& r) {
-        r.add(mine.claim);
+        r.add_claim(mine.claim);
         of_blocks = r.add_member(mine);
       },
       mine.claim.name.c_str());
@@ -318,7 +320,7 @@ void compare_with_others(Comm& comm, const CollectiveCall& call) {
   const Member mine{claim_of(comm, call), blocks_of(call.shape, pair, call.many_types)};
   const bool waits = !comm.is_in_one_process() && call.may_wait;
   const Quarrel quarrel =
-      waits ? compare_everywhere(comm, mine) : compare_here(comm, mine);
+      waits ? compare_everywhere(comm, mine) : compare_here(comm, mine, call.name);
   if (!quarrel.text.empty()) report(comm, mine.claim, quarrel);
 }
 

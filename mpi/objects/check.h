@@ -38,6 +38,10 @@ struct CollectiveCall {
 // Switches: yes.
 void compare_with_others(Comm& comm, const CollectiveCall& call);
 
+// Reports collectives that the rank has called, and that members of its process never call. Caller: MPI_Finalize, once
+// all ranks of the world have come to it.
+void report_missing_calls(const RankState& state, const char* call);
+
 // Reports and cancels the operations whose requests the rank has freed, and which no call will ever
 // complete, so that no rank waits for them. Caller: the call that ends MPI for the rank, once all
 // members have come to it.

@@ -83,13 +83,51 @@ constexpr ClassName kClasses[] = {
     CLASS(ERR_ERRHANDLER, "invalid error handler"),
     CLASS(ERR_ABI, "wrong use of the ABI functions"),
 };
+// What MPI_T_* return are error classes as well (MPI-4.1 section 15.3.10).
+constexpr ClassName kToolClasses[] = {
+    CLASS(T_ERR_CANNOT_INIT, "MPI_T cannot be initialised"),
+    CLASS(T_ERR_NOT_ACCESSIBLE, "not accessible"),
+    CLASS(T_ERR_NOT_INITIALIZED, "MPI_T is not initialised"),
+    CLASS(T_ERR_NOT_SUPPORTED, "not supported"),
+    CLASS(T_ERR_MEMORY, "out of memory"),
+    CLASS(T_ERR_INVALID, "invalid use of MPI_T, or invalid argument"),
+    CLASS(T_ERR_INVALID_INDEX,
+          "invalid index of a variable, event, source or category"),
+    CLASS(T_ERR_INVALID_ITEM, "invalid index of an item"),
+    CLASS(T_ERR_INVALID_SESSION, "invalid session of performance variables"),
+    CLASS(T_ERR_INVALID_HANDLE, "invalid handle"),
+    CLASS(T_ERR_INVALID_NAME, "no variable, event or category of this name"),
+    CLASS(T_ERR_OUT_OF_HANDLES, "no more handles"),
+    CLASS(T_ERR_OUT_OF_SESSIONS, "no more sessions of performance variables"),
+    CLASS(T_ERR_CVAR_SET_NOT_NOW, "the control variable cannot be set now"),
+    CLASS(T_ERR_CVAR_SET_NEVER, "the control variable can never be set"),
+    CLASS(T_ERR_PVAR_NO_WRITE, "the performance variable cannot be written"),
+    CLASS(T_ERR_PVAR_NO_STARTSTOP,
+          "the performance variable cannot be started or stopped"),
+    CLASS(T_ERR_PVAR_NO_ATOMIC,
+          "the performance variable cannot be read and reset at once"),
+};
 #undef CLASS
-constexpr int kClassCount = static_cast<int>(std::size(kClasses));
-static_assert([] {
-  for (int i = 0; i < kClassCount; ++i)
-    if (kClasses[i].mpi_class != i) return false;
+
+template <size_t N>
+constexpr bool is_in_order(const ClassName (&classes)[N]) {
+  for (size_t i = 0; i < N; ++i)
+    if (classes[i].mpi_class != classes[0].mpi_class + static_cast<int>(i))
+      return false;
   return true;
-}());
+}
+static_assert(kClasses[0].mpi_class == 0 && is_in_order(kClasses));
+static_assert(is_in_order(kToolClasses));
+
+// Null: not a class of MPI's own.
+const ClassName* find_class(int mpi_class) noexcept {
+  if (mpi_class >= 0 && mpi_class < static_cast<int>(std::size(kClasses)))
+    return &kClasses[mpi_class];
+  const int tool = mpi_class - kToolClasses[0].mpi_class;
+  if (tool >= 0 && tool < static_cast<int>(std::size(kToolClasses)))
+    return &kToolClasses[tool];
+  return nullptr;
+}
 
 }  // namespace
 
@@ -172,10 +210,12 @@ int last_error_code() noexcept { return t_code; }
 unsigned last_error_number() noexcept { return t_number; }
 
 const char* error_class_name(int mpi_class) noexcept {
-  return mpi_class >= 0 && mpi_class < kClassCount ? kClasses[mpi_class].name : nullptr;
+  const ClassName* found = find_class(mpi_class);
+  return found == nullptr ? nullptr : found->name;
 }
 const char* error_class_text(int mpi_class) noexcept {
-  return mpi_class >= 0 && mpi_class < kClassCount ? kClasses[mpi_class].text : nullptr;
+  const ClassName* found = find_class(mpi_class);
+  return found == nullptr ? nullptr : found->text;
 }
 
 }  // namespace mpc::mpi

@@ -3,7 +3,7 @@
 //
 // Role:      the first one of the new ranks meets the root of MPI_Comm_spawn, each tells its group, and
 //            the two groups form one intercommunicator.
-// Users:     mpi/env (MPI_Init), mpi/spawn, mpi/comm, mpi/session, mpi/objects/rank_life.cpp.
+// Users:     mpi/env (MPI_Init), mpi/spawn, mpi/comm, mpi/objects/rank_life.cpp, mpi/objects/process_sets.cpp.
 // Threads:   the rank's main thread; that of MPI_Comm_spawn; parent_of() any.
 // See also:  mpi/objects/intercomm_leaders.h; MPI-4.1 section 11.8.
 

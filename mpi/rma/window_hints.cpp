@@ -48,7 +48,10 @@ void keep_hints(Win& win, const InfoHints& given) {
       continue;
     win.hints.set(key, value);
   }
-  win.has_no_locks = is_true(win.hints, "no_locks");
+  // Around loads and stores of shared memory MPI_Win_lock_all is what makes them an epoch, and programs
+  // that promise no locks call it all the same.
+  win.has_no_locks =
+      win.flavor() != MPI_WIN_FLAVOR_SHARED && is_true(win.hints, "no_locks");
 }
 
 }  // namespace mpc::mpi

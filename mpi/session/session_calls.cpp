@@ -11,10 +11,10 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
+#include "mpi/objects/process_sets.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "mpi/objects/session.h"
-#include "mpi/session/process_sets.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -29,12 +29,18 @@ constexpr LevelName kLevels[] = {{"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
                                  {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}};
 
 // The level that the hints ask for; without them the highest one, as in MPICH.
-LevelName level_of(const Info* info) {
+Err find_level(const Info* info, LevelName* out) {
+  *out = kLevels[std::size(kLevels) - 1];
   const std::string* asked =
       info == nullptr ? nullptr : info->hints.find("thread_level");
-  for (const LevelName& level : kLevels)
-    if (asked != nullptr && *asked == level.name) return level;
-  return kLevels[std::size(kLevels) - 1];
+  if (asked == nullptr) return kSuccess;
+  for (const LevelName& level : kLevels) {
+    if (*asked != level.name) continue;
+    *out = level;
+    return kSuccess;
+  }
+  return fail(MPI_ERR_INFO_VALUE,
+              fmt::format("thread_level {} is no level of threads", *asked));
 }
 
 Err find_set(const char* name, GroupRef* out) {
@@ -49,7 +55,8 @@ Err session_init(Info* info, Errhandler& handler, MPI_Session* session) {
   if (handler.target != ErrhandlerTarget::kAny &&
       handler.target != ErrhandlerTarget::kSession)
     return fail(MPI_ERR_ARG, "the error handler was not made for sessions");
-  const LevelName level = level_of(info);
+  LevelName level;
+  MPC_MPI_TRY(find_level(info, &level));
   InfoHints used;
   used.set("thread_level", level.name);
   if (info != nullptr && info->hints.find("mpi_memory_alloc_kinds") != nullptr)
@@ -86,7 +93,9 @@ Err session_get_nth_pset(Session&, Info*, int n, int* length, char* name) {
                                          kProcessSets.size()));
   const std::string_view set = kProcessSets[static_cast<size_t>(n)];
   // Cut to the room there is; with 0 only the length is asked for, terminator included.
-  if (*length > 0 && name != nullptr) {
+  if (*length > 0) {
+    if (name == nullptr)
+      return fail(MPI_ERR_ARG, "the name is a null pointer, and its length is not 0");
     const size_t room = std::min(set.size(), static_cast<size_t>(*length) - 1);
     std::memcpy(name, set.data(), room);
     name[room] = '\0';

@@ -95,6 +95,32 @@ void ElementOp::move_bytes(char* target, const char* origin, char* result,
   single(0, head);
 }
 
+// Combines elements of 1, 2 or 4 bytes, those that fill an aligned word with one compare-and-swap. Such
+// a word has elements of this operation only, and the processor keeps changes of a word and of a part
+// of it apart.
+void ElementOp::combine_words(char* target, const char* origin, char* result,
+                              Count n) const noexcept {
+  constexpr Count kWord = sizeof(uint64_t);
+  const Count extent = element_->extent();
+  const auto misfit = static_cast<Count>(reinterpret_cast<uintptr_t>(target) % kWord);
+  const Count head = std::min(n, (kWord - misfit) % kWord / extent);
+  const Count each = kWord / extent;
+  const Count tail = head + (n - head) / each * each;
+  const auto single = [&](Count first, Count end) {
+    const Count at = first * extent;
+    apply_elements(target + at, origin + at, result != nullptr ? result + at : nullptr,
+                   end - first);
+  };
+  single(0, head);
+  for (Count i = head; i < tail; i += each) {
+    const Count at = i * extent;
+    const uint64_t old =
+        Processor<uint64_t>::apply(target + at, origin + at, kernel_, each);
+    if (result != nullptr) std::memcpy(result + at, &old, sizeof old);
+  }
+  single(tail, n);
+}
+
 void ElementOp::apply_striped(char* target, const char* origin, char* result,
                               Count n) const noexcept {
   const Count extent = element_->extent();
@@ -117,7 +143,16 @@ void ElementOp::apply_run(char* target, const char* origin, char* result,
     return apply_striped(target, origin, result, n);
   if (extent == 1 && n > 1 && (way_ == Way::kRead || way_ == Way::kReplace))
     return move_bytes(target, origin, result, n);
-  switch (extent) {
+  constexpr Count kEnough = 2 * sizeof(uint64_t);
+  const bool combines = way_ == Way::kKernel || way_ == Way::kAdd;
+  if (combines && extent < Count{sizeof(uint64_t)} && n * extent >= kEnough)
+    return combine_words(target, origin, result, n);
+  apply_elements(target, origin, result, n);
+}
+
+void ElementOp::apply_elements(char* target, const char* origin, char* result,
+                               Count n) const noexcept {
+  switch (element_->extent()) {
     case 1:
       return apply_words<uint8_t>(target, origin, result, n);
     case 2:

@@ -42,6 +42,10 @@ class ElementOp {
   template <class Word>
   void apply_words(char* target, const char* origin, char* result,
                    Count n) const noexcept;
+  void apply_elements(char* target, const char* origin, char* result,
+                      Count n) const noexcept;
+  void combine_words(char* target, const char* origin, char* result,
+                     Count n) const noexcept;
   void move_bytes(char* target, const char* origin, char* result,
                   Count bytes) const noexcept;
   void apply_striped(char* target, const char* origin, char* result,

@@ -50,12 +50,13 @@ struct Processor {
                                 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return expected;
   }
-  // Returns the value before `kernel` was applied with the operand.
-  static Word apply(void* at, const void* operand, dt::ReduceFn kernel) noexcept {
+  // Returns the value before `kernel` was applied with the operand, of `elements` that fill a word.
+  static Word apply(void* at, const void* operand, dt::ReduceFn kernel,
+                    int64_t elements = 1) noexcept {
     Word old = __atomic_load_n(static_cast<Word*>(at), __ATOMIC_RELAXED);
     for (;;) {
       Word changed = old;
-      kernel(operand, &changed, 1);
+      kernel(operand, &changed, elements);
       if (__atomic_compare_exchange_n(static_cast<Word*>(at), &old, changed, true,
                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return old;

@@ -17,6 +17,25 @@ static void known(void) {
   WRONG(MPI_ERR_ARG, MPI_Error_string(-77, text, &length));
 }
 
+/* What functions of the tool interface return are classes, too. */
+static void of_tools(void) {
+  for (int code = MPI_T_ERR_CANNOT_INIT; code <= MPI_T_ERR_PVAR_NO_ATOMIC; ++code) {
+    int class_of_error = -1, length = 0, new_code = -1;
+    char text[MPI_MAX_ERROR_STRING];
+    RIGHT(MPI_Error_class(code, &class_of_error));
+    CHECK(class_of_error == code && code <= MPI_ERR_LASTCODE);
+    RIGHT(MPI_Error_string(code, text, &length));
+    CHECK(length > 0 && length == (int)strlen(text));
+    RIGHT(MPI_Add_error_code(code, &new_code));
+    CHECK(MPI_Error_class(new_code, &class_of_error) == MPI_SUCCESS);
+    CHECK(class_of_error == code);
+    RIGHT(MPI_Remove_error_code(new_code));
+  }
+  int class_of_error;
+  WRONG(MPI_ERR_ARG, MPI_Error_class(MPI_T_ERR_CANNOT_INIT - 1, &class_of_error));
+  WRONG(MPI_ERR_ARG, MPI_Error_class(MPI_T_ERR_PVAR_NO_ATOMIC + 1, &class_of_error));
+}
+
 static void added(void) {
   int new_class = -1, code = -1, got = -1, length = -1, flag = 0, *last = NULL;
   char text[MPI_MAX_ERROR_STRING];
@@ -52,6 +71,7 @@ static void added(void) {
 int main(int argc, char** argv) {
   every_begin(&argc, &argv);
   known();
+  of_tools();
   added();
   return every_end();
 }

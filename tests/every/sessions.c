@@ -57,6 +57,8 @@ static void sets(MPI_Session session) {
         MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name));
   WRONG(MPI_ERR_ARG,
         MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &length, name));
+  WRONG(MPI_ERR_ARG,
+        MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, NULL));
   WRONG(MPI_ERR_SESSION,
         MPI_Session_get_nth_pset(MPI_SESSION_NULL, MPI_INFO_NULL, 0, &length, name));
   WRONG(MPI_ERR_ARG, MPI_Session_get_pset_info(session, "mpi://NOWHERE", &info));

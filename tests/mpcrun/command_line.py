@@ -90,7 +90,8 @@ class CommandLine(Case):
                       ["--map-by", "core"], ["--map-by", ":OVERSUBSCRIBE"], ["--bind-to", "socket"],
                       ["--mca", "btl", "self,tcp"], ["-genvlist", "HOME,PATH"], ["-launcher", "fork"],
                       ["--use-hwthread-cpus"], ["--prefix", "/usr"], ["-map-by", "ppr:2:node"],
-                      ["--bind-to=none"], ["--map-by", "socket"], ["-npernode", 2], ["--rank-by", "slot"]):
+                      ["--bind-to=none"], ["--map-by", "socket"], ["-npernode", 2], ["--rank-by", "slot"],
+                      ["-memory-alloc-kinds", "system,mpi"]):
             status, out, err = run("-n", 2, *words, example("hello"))
             self.assertEqual((status, err, len(out.splitlines())), (0, "", 2), words)
 

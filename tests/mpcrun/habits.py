@@ -28,7 +28,7 @@ HYDRA = """genv genvlist genvnone genvall f hosts wdir configfile env envlist en
     prepend-rank prepend-pattern outfile-pattern errfile-pattern nameserver disable-auto-cleanup
     disable-hostname-propagation order-nodes localhost usize pmi-port skip-launch-node gpus-per-proc
     perhost rr grr bootstrap bootstrap-exec ordered-output tmpdir machinefile l gdb tv""".split()
-STANDARD = "n soft host arch wdir path file configfile initial-errhandler".split()
+STANDARD = "n soft host arch wdir path file configfile initial-errhandler memory-alloc-kinds".split()
 
 
 class Habits(Case):

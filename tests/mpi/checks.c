@@ -103,6 +103,8 @@ int main(int argc, char** argv) {
     MPI_Gather(mine, odd_one ? 2 : 1, MPI_INT, blocks, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (!strcmp(how, "scatter"))
     MPI_Scatter(blocks, 2, MPI_INT, mine, odd_one ? 1 : 2, MPI_INT, 2, MPI_COMM_WORLD);
+  if (!strcmp(how, "missing") && !odd_one)
+    MPI_Reduce(&number, &all, 1, MPI_INT, MPI_SUM, 1, MPI_COMM_WORLD);
   if (!strcmp(how, "left")) leave_things();
   if (!strcmp(how, "nothing")) {
     exchange_blocks();

@@ -14,6 +14,36 @@ static void ring(MPI_Comm comm) {
   CHECK(got == (rank + size - 1) % size);
 }
 
+/* A communicator of the members of a process set. */
+static void by_process_set(void) {
+  static const struct {
+    const char* set;
+    int result;
+  } cases[] = {
+      {"mpi://WORLD", MPI_CONGRUENT}, {"MPI://self", -1}, {"mpi://NOWHERE", 0}};
+  for (int i = 0; i < 3; ++i) {
+    MPI_Comm comm = MPI_COMM_SELF;
+    MPI_Info info;
+    int result = 0;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_pset_name", cases[i].set);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_RESOURCE_GUIDED, 0, info, &comm);
+    if (cases[i].result == 0) {
+      CHECK(comm == MPI_COMM_NULL);
+    } else if (cases[i].result < 0) {
+      MPI_Comm_compare(comm, MPI_COMM_SELF, &result);
+      CHECK(result == MPI_CONGRUENT);
+    } else {
+      MPI_Comm_compare(comm, MPI_COMM_WORLD, &result);
+      CHECK(result == cases[i].result);
+    }
+    if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &comm);
+    CHECK(comm == MPI_COMM_NULL); /* the key is not one of these */
+    MPI_Info_free(&info);
+  }
+}
+
 /* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -84,6 +114,7 @@ int main(int argc, char** argv) {
   MPI_Comm_compare(node, MPI_COMM_WORLD, &result);
   CHECK(result == MPI_CONGRUENT);
   MPI_Comm_free(&node);
+  by_process_set();
 
   char name[MPI_MAX_OBJECT_NAME];
   MPI_Comm_get_name(MPI_COMM_WORLD, name, &len);

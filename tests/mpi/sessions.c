@@ -71,6 +71,12 @@ static void levels(void) {
     MPI_Info_free(&used);
     CHECK(MPI_Session_finalize(&session) == MPI_SUCCESS && session == MPI_SESSION_NULL);
   }
+  MPI_Session none = MPI_SESSION_NULL;
+  MPI_Info wrong;
+  MPI_Info_create(&wrong);
+  MPI_Info_set(wrong, "thread_level", "MPI_THREAD_MANY");
+  FAILS(MPI_Session_init(wrong, MPI_ERRORS_RETURN, &none), MPI_ERR_INFO_VALUE);
+  MPI_Info_free(&wrong);
 }
 
 static int size_by_info(MPI_Session session, const char* set) {

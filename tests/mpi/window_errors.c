@@ -241,6 +241,27 @@ static void no_locks(void) {
   MPI_Win_free(&win);
 }
 
+/* Where an epoch is for loads and stores only, locks are granted all the same. */
+static void no_locks_of_shared_memory(void) {
+  int* memory;
+  MPI_Comm node;
+  MPI_Win win;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "no_locks", "true");
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Win_allocate_shared(sizeof(int), sizeof(int), info, node, &memory, &win);
+  MPI_Info_free(&info);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  CHECK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win) == MPI_SUCCESS);
+  *memory = 1;
+  CHECK(MPI_Win_sync(win) == MPI_SUCCESS && MPI_Win_unlock_all(win) == MPI_SUCCESS);
+  CHECK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win) == MPI_SUCCESS);
+  CHECK(MPI_Win_unlock(0, win) == MPI_SUCCESS);
+  MPI_Win_free(&win);
+  MPI_Comm_free(&node);
+}
+
 static MPI_Win seen_win;
 static int seen_code;
 static void handler(MPI_Win* win, int* code, ...) {
@@ -297,6 +318,7 @@ int main(int argc, char** argv) {
   types_and_operations(win);
   attached();
   no_locks();
+  no_locks_of_shared_memory();
   MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
   handlers(win);
   MPI_Group_free(&all);

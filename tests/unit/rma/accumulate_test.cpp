@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -68,6 +69,10 @@ TEST(Accumulate, DoesWhatTheReductionDoesForEveryTypeOperationAndAddress) {
       compare(op, *type, 5, 0);
       compare(op, *type, 3, 4);
       compare(op, *type, 2, 1);
+      if (type->extent() >= Count{sizeof(uint64_t)}) continue;
+      compare(op, *type, 37, 0);  // words of small elements
+      compare(op, *type, 30, 4);
+      compare(op, *type, 33, 1);
     }
   }
 }
@@ -185,6 +190,42 @@ TEST(Accumulate, LosesNothingWhereFourThreadsAdd) {
   add_at_once<float>(dt::abi::kFloat, 4);
   add_at_once<long double>(dt::abi::kLongDouble, 0);
   add_at_once<int64_t>(dt::abi::kLong, 1);  // off its alignment: a stripe lock
+}
+
+// Whole words of small elements, other words of them, and single ones, at once.
+template <class T>
+void add_runs_at_once(uint32_t code) {
+  constexpr int kElements = 67, kRounds = 3000;
+  const dt::Datatype& type = *dt::predefined(code);
+  alignas(8) T target[kElements] = {};
+  T ones[kElements];
+  std::fill_n(ones, kElements, T{1});
+  ElementOp op;
+  ASSERT_TRUE(ElementOp::make(dt::abi::kSum, type, &op));
+  const auto add = [&](int first, int n, T* result) {
+    const Buffer to{target + first, &type, n}, back{result, &type, n};
+    accumulate(op, to, {ones, &type, n}, result == nullptr ? nullptr : &back);
+  };
+  at_once([&](int thread) {
+    T old[kElements];
+    for (int i = 0; i < kRounds; ++i) {
+      if (thread == 0) add(0, kElements, nullptr);
+      if (thread == 1) add(0, kElements, old);
+      if (thread == 2) add(3, 40, nullptr);
+      if (thread == 3) op.apply(target + i % kElements, ones, nullptr);
+    }
+  });
+  for (int k = 0; k < kElements; ++k) {
+    const int singles = kRounds / kElements + (k < kRounds % kElements);
+    const int sum = 2 * kRounds + (k >= 3 && k < 43 ? kRounds : 0) + singles;
+    EXPECT_EQ(target[k], static_cast<T>(sum)) << k;
+  }
+}
+
+TEST(Accumulate, LosesNothingWhereWordsAndTheirPartsAreAddedTo) {
+  add_runs_at_once<uint8_t>(dt::abi::kUnsignedChar);
+  add_runs_at_once<int16_t>(dt::abi::kShort);
+  add_runs_at_once<float>(dt::abi::kFloat);
 }
 
 TEST(Accumulate, GivesEachNumberOnceWhereFourThreadsFetch) {

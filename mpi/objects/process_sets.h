@@ -3,7 +3,7 @@
 //
 // Role:      names and members: MPI's own two sets, and the parts of the machine to which the
 //            calling rank belongs. All ranks of such a part see the same members.
-// Users:     mpi/session/session_calls.cpp.
+// Users:     mpi/session, mpi/comm.
 // Threads:   any execution of a rank.
 // See also:  docs/sessions.md; MPI-4.1 section 11.3.2.
 

@@ -1,4 +1,4 @@
-#include "mpi/session/process_sets.h"
+#include "mpi/objects/process_sets.h"
 
 #include <algorithm>
 #include <cctype>
