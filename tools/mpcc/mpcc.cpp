@@ -131,6 +131,8 @@ Words program_flags(const Arguments& a, const Prefix& prefix,
   Words flags = {"-Wl,-e,mpc_start", "-Wl,-z,now",
                  "-Wl,--dynamic-list=" + prefix.parts + "/dynamic-list",
                  "-Wl," + prefix.parts + "/" + start};
+  // Compilers look for the linker there first (linker.cpp).
+  flags.push_back("-B" + prefix.parts + "/link/");
   // An executable must not have undefined symbols (configure scripts rely on it). Clang
   // leaves those of a sanitizer to the program that loads the library.
   if (!a.uses_sanitizer) flags.insert(flags.begin() + 2, "-Wl,-z,defs");
@@ -228,6 +230,7 @@ void print_for_cmake(const Words& flags) {
 // can ask what is linked. They pass as a part of another option, which is cut at the semicolon
 // later.
 void print_link_for_cmake(Words flags, const Arguments& a, const Prefix& prefix) {
+  flags.front() += ";-B" + prefix.parts + "/link/";
   if (is_gcc(a.compiler)) flags.front() += ";-specs=" + prefix.parts + "/program.specs";
   std::string line;
   for (const std::string& flag : flags) line += (line.empty() ? "" : " ") + flag;
