@@ -86,7 +86,9 @@ wrapper)
   runs ./prog -v -n 42 rest
   ;;
 unchanged)
-  mpicc -showme:link >flags && has "$(cat flags)" " -B$build/lib/mpc/link/ "
+  has "$(mpicc -showme:link)" " -B$build/lib/mpc/link/ "
+  has "$(OMPI_FC=another-fortran mpifort -show)" "another-fortran "
+  case $(OMPI_FC=another-fortran mpifort -show) in *" -B"*) fail "-B for a compiler that may not know it" ;; esac
   plain -fPIC <<'END_OF_C'
 int plain(int rank) { return rank >= 0; }
 END_OF_C
