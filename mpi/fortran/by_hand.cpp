@@ -209,7 +209,7 @@ int comm_spawn(char* command, char* argv, MPI_Fint* maxprocs, MPI_Fint* info,
                MPI_Fint* root, MPI_Fint* comm, MPI_Fint* intercomm,
                MPI_Fint* array_of_errcodes, size_t command_length, size_t argv_length) {
   const InString program(command, command_length, Strip::kBoth);
-  const bool has_none = argv == &mpc_f_characters_.argv_null;
+  const bool has_none = canonical(argv) == &mpc_f_characters_.argv_null;
   Arguments arguments(argv, has_none ? 0 : argv_length, argv_length);
   MPI_Comm children = MPI_COMM_NULL;
   const int code =
@@ -229,7 +229,7 @@ int comm_spawn_multiple(MPI_Fint* count, char* array_of_commands, char* array_of
   int rank = MPI_PROC_NULL;
   PMPI_Comm_rank(to_c<MPI_Comm>(*comm), &rank);
   const auto n = static_cast<size_t>(rank == *root && *count > 0 ? *count : 0);
-  const bool has_none = array_of_argv == &mpc_f_characters_.argvs_null;
+  const bool has_none = canonical(array_of_argv) == &mpc_f_characters_.argvs_null;
   std::vector<std::string> programs;
   std::vector<Arguments> arguments;
   for (size_t i = 0; i < n; ++i) {

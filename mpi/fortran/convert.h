@@ -17,6 +17,7 @@
 #include "mpi.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/views.h"
+#include "runtime/loader/image.h"
 
 // The COMMON blocks of mpif.h. mpcc binds a program's own COMMON of that name to these, so an
 // argument is a sentinel if it has the same address.
@@ -36,27 +37,35 @@ extern __attribute__((visibility("default"))) MpcFortranCharacters mpc_f_charact
 namespace mpc::mpi::fortran {
 
 // --- buffers and other sentinels -----------------------------------------------------------------
+// A program that has code without -fPIC holds the blocks itself (runtime/loader/copied_variables.h).
+template <class T>
+T* canonical(T* address) noexcept {
+  return static_cast<T*>(loader::shared_counterpart(address));
+}
 inline void* buffer(void* address) noexcept {
+  address = canonical(address);
   if (address == &mpc_f_integers_.bottom) return MPI_BOTTOM;
   if (address == &mpc_f_integers_.in_place) return MPI_IN_PLACE;
   if (address == &mpc_f_integers_.buffer_automatic) return MPI_BUFFER_AUTOMATIC;
   return address;
 }
 inline int* weights(int* values) noexcept {
+  values = canonical(values);
   if (values == &mpc_f_integers_.unweighted) return MPI_UNWEIGHTED;
   if (values == &mpc_f_integers_.weights_empty) return MPI_WEIGHTS_EMPTY;
   return values;
 }
 inline int* errcodes(int* values) noexcept {
-  return values == &mpc_f_integers_.errcodes_ignore ? MPI_ERRCODES_IGNORE : values;
+  return canonical(values) == &mpc_f_integers_.errcodes_ignore ? MPI_ERRCODES_IGNORE
+                                                               : values;
 }
 // A Fortran status is the same eight integers as the C structure.
 inline MPI_Status* status(int* words) noexcept {
-  if (words == mpc_f_integers_.status_ignore) return MPI_STATUS_IGNORE;
+  if (canonical(words) == mpc_f_integers_.status_ignore) return MPI_STATUS_IGNORE;
   return reinterpret_cast<MPI_Status*>(words);
 }
 inline MPI_Status* statuses(int* words) noexcept {
-  if (words == mpc_f_integers_.statuses_ignore) return MPI_STATUSES_IGNORE;
+  if (canonical(words) == mpc_f_integers_.statuses_ignore) return MPI_STATUSES_IGNORE;
   return reinterpret_cast<MPI_Status*>(words);
 }
 

@@ -187,8 +187,9 @@ MPC_EXPORT FILE* freopen(const char* path, const char* mode, FILE* file) {
   if (own == file || path == nullptr) return NEXT(freopen)(path, mode, file);
   fflush(file);
   FILE* opened = NEXT(fopen)(path, mode);
-  if (opened != nullptr) mpc::interpose::replace_stream(file, opened);
-  return opened;
+  if (opened == nullptr) return nullptr;
+  mpc::interpose::replace_stream(file, opened);
+  return file;  // the program's name for it, as the standard says
 }
 
 // --- input -----------------------------------------------------------------------------------

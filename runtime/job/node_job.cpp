@@ -100,6 +100,24 @@ void NodeJob::take_image(Program& program, std::shared_ptr<loader::Image> image)
   program.has_team = has_openmp_threads(*program.image, program.environment);
 }
 
+// A program that the command line names twice is loaded once.
+Result<> NodeJob::open_image(Program& program, const Start& start,
+                             const AppSpec& wanted) {
+  for (size_t i = 0; i < programs_.size(); ++i) {
+    const Program& known = programs_[i];
+    if (known.image == nullptr || known.file != program.file ||
+        known.libraries != program.libraries ||
+        preloads(spec_.apps[i]) != preloads(wanted))
+      continue;
+    take_image(program, known.image);
+    return {};
+  }
+  auto image = load(start, wanted);
+  MPC_TRY(image);
+  take_image(program, std::move(*image));
+  return {};
+}
+
 // Its ranks begin with first_rank.
 Result<> NodeJob::add_program(const AppSpec& wanted, int first_rank) {
   Start start;
@@ -111,9 +129,7 @@ Result<> NodeJob::add_program(const AppSpec& wanted, int first_rank) {
   program.local = {std::max(first_rank, local_.first),
                    std::min(first_rank + wanted.ranks, local_.end)};
   if (program.local.size() > 0) {
-    auto image = load(start, wanted);
-    MPC_TRY(image);
-    take_image(program, std::move(*image));
+    MPC_TRY(open_image(program, start, wanted));
   }
   for (int r = program.local.first; r < program.local.end; ++r) {
     auto rank = std::make_unique<Rank>();

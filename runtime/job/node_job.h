@@ -126,6 +126,7 @@ class NodeJob final : public EndableJob {
   Result<> divide_ranks();
   Result<> add_program(const AppSpec& wanted, int first_rank);
   static Result<Program> make_program(const AppSpec& wanted, Start* start);
+  Result<> open_image(Program& program, const Start& start, const AppSpec& wanted);
   void take_image(Program& program, std::shared_ptr<loader::Image> image);
   const Program& program_of(const Rank& rank) const noexcept;
   Result<> tell_others();

@@ -3,6 +3,7 @@
 #include "runtime/job/interpreter.h"
 #include "runtime/job/program_files.h"
 #include "runtime/loader/elf_file.h"
+#include "runtime/loader/fixed_thread_locals.h"
 #include "runtime/loader/program_check.h"
 
 namespace mpc::job {
@@ -31,6 +32,15 @@ bool mpc_can_be_process(const mpc::job::AppSpec& app, std::string& why) {
     return false;
   }
   return true;
+}
+
+bool mpc_has_fixed_place(const mpc::job::AppSpec& app) {
+  const auto path = mpc::job::find_program(app.program);
+  if (!path) return false;
+  const auto file = mpc::loader::ElfFile::open(*path);
+  if (!file) return false;
+  const auto fixed = mpc::loader::fixed_thread_locals(**file);
+  return fixed && fixed->own_bytes > 0;
 }
 
 bool mpc_can_be_copied(const mpc::job::AppSpec& app) {

@@ -23,6 +23,10 @@ extern "C" __attribute__((visibility("default"))) bool mpc_can_be_copied(
 extern "C" __attribute__((visibility("default"))) bool mpc_can_be_process(
     const mpc::job::AppSpec& app, std::string& why);
 
+// Has it thread_locals of which a process can hold those of one program only (runtime/loader/fixed_thread_locals.h)?
+extern "C" __attribute__((visibility("default"))) bool mpc_has_fixed_place(
+    const mpc::job::AppSpec& app);
+
 namespace mpc::job {
 
 // The first one, with the reason. Errors: kNotFound, those of the loader.

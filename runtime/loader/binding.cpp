@@ -202,7 +202,7 @@ class Binder {
     const auto& local = scope_.local;
     Definition found;
     if (scope_.is_deep) found = find_private(local, name, version);
-    if (!found.is_found()) found = find_private(exporting(), name, version);
+    if (!found.is_found()) found = find_private(exporting(name), name, version);
     if (!found.is_found()) {
       found = find_private(local, name, version);
       // Libc's definition comes before that of the library itself,
@@ -228,10 +228,13 @@ class Binder {
            ELF64_ST_BIND(found.symbol->st_info) == STB_GNU_UNIQUE;
   }
 
-  // Libraries see a program's symbols if it was linked for that (-rdynamic).
-  std::span<LoadedModule* const> exporting() const {
-    return scope_.instance.image().exports_all() ? scope_.global
-                                                 : scope_.global.subspan(1);
+  // Libraries see a program's symbols if it was linked for that (-rdynamic), and the variables that
+  // it holds in place of their libraries.
+  std::span<LoadedModule* const> exporting(const std::string& name) const {
+    return scope_.instance.image().exports_all() ||
+                   scope_.instance.image().blueprint().holds(name)
+               ? scope_.global
+               : scope_.global.subspan(1);
   }
 
   const LoadedModule& user_;

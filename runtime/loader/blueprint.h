@@ -14,6 +14,7 @@
 //       itself, shared by all      whose pointers into the bundle are stored as offsets
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,30 @@ struct PrivateVariable {
   size_t offset;  // in the area of variables
 };
 
+// One of these that the program holds itself (copied_variables.h): where the copies have it.
+struct MovedVariable {
+  size_t offset;  // in the area of variables
+  size_t bundle_offset;
+};
+
+// A variable of libmpi_abi that is known by its address (Fortran's MPI_BOTTOM ...), and which the program holds itself.
+struct Counterpart {
+  size_t bundle_offset;
+  size_t bytes;
+  char* shared;  // the one in libmpi_abi
+};
+
 class Blueprint {
  public:
   Blueprint() = default;
   ~Blueprint();
+  bool holds(const std::string& name) const noexcept { return held.contains(name); }
+  // Where a copy has a private variable, by its offset in the area of variables.
+  size_t place_of_variable(size_t offset) const noexcept {
+    for (const MovedVariable& v : moved_variables)
+      if (v.offset == offset) return v.bundle_offset;
+    return variables_offset + offset;
+  }
   Blueprint(const Blueprint&) = delete;
   Blueprint& operator=(const Blueprint&) = delete;
 
@@ -44,7 +65,10 @@ class Blueprint {
   size_t image_bytes = 0;
   std::vector<size_t> slots;    // bundle offsets of words that hold bundle offsets
   size_t variables_offset = 0;  // bundle offset of the variables
-  size_t main_offset = 0;       // bundle offset of main()
+  std::vector<MovedVariable> moved_variables;
+  std::set<std::string> held;  // variables of libraries that the program holds itself
+  std::vector<Counterpart> counterparts;
+  size_t main_offset = 0;  // bundle offset of main()
   bool needs_executable_stack = false;
   int maps_per_instance = 0;
 };

@@ -13,15 +13,21 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "runtime/loader/copied_variables.h"
+#include "runtime/loader/fixed_thread_locals.h"
 #include "runtime/loader/library_search.h"
 #include "runtime/loader/library_sharing.h"
 #include "runtime/loader/master_file.h"
 #include "runtime/loader/module_layout.h"
 #include "runtime/loader/program_check.h"
 #include "runtime/loader/relocation.h"
+#include "runtime/loader/tool_hints.h"
 
 namespace mpc::loader {
 namespace {
+
+// The second one is right unless the dynamic linker cannot reuse all room of the first.
+constexpr int kMostAttempts = 4;
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -140,7 +146,8 @@ class BlueprintMaker {
   Result<> load_masters() {
     for (size_t i = 0; i < masters_.size(); ++i)
       if (!redirects_[i].empty()) MPC_TRY(masters_[i]->redirect(redirects_[i]));
-    for (size_t i = blueprint_->preload_count + 1; i-- > 0;) MPC_TRY(load_master(i));
+    for (size_t i = blueprint_->preload_count + 1; i-- > 0;)
+      MPC_TRY(i == 0 ? load_program() : load_master(i));
     for (size_t i = 0; i < masters_.size(); ++i) {
       Module& m = modules()[i];
       m.master = find_loaded(masters_[i]->path());
@@ -154,6 +161,36 @@ class BlueprintMaker {
     }
     for (Module& m : modules()) m.master->l_name = const_cast<char*>("");  // gdb: skip
     return {};
+  }
+
+  // The first attempt shows how far the thread_locals of other libraries reach, those that come with the program
+  // included; then the length is known with which the program's block begins where its code expects it.
+  Result<> load_program() {
+    const auto fixed = fixed_thread_locals(*modules()[0].file);
+    if (!fixed) return load_master(0);
+    for (const auto& master : masters_) master->make_closable();
+    size_t bytes = std::max<size_t>(fixed->own_bytes, 1);
+    for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+      masters_[0]->set_thread_locals(bytes);
+      MPC_TRY(load_master(0));
+      const size_t distance = thread_distance(find_loaded(masters_[0]->path()));
+      if (distance == fixed->distance_bytes || fixed->own_bytes == 0) return {};
+      const size_t used = distance - bytes;
+      if (used + fixed->own_bytes > fixed->distance_bytes) break;
+      bytes = fixed->distance_bytes - used;
+      close_program();
+    }
+    return Error{Errc::kImage,
+                 fmt::format("{}: code that was compiled without -fPIC has "
+                             "thread_local variables, whose place in each "
+                             "thread is taken by a library or by another program of "
+                             "the job; compile that "
+                             "code with -fPIC, {}",
+                             modules()[0].file->path(), kOwnProcess)};
+  }
+
+  void close_program() {
+    if (link_map* master = find_loaded(masters_[0]->path())) ::dlclose(master);
   }
 
   Result<> load_master(size_t index) {
@@ -177,6 +214,8 @@ class BlueprintMaker {
   void lay_out_module(Module& m) {
     const size_t memory_end = lay_out(m);
     if (&m != &modules()[0]) return;
+    for (const CopiedVariable& v : copied_variables(*m.file))
+      extend_file_data(m, v.vaddr + v.bytes);
     // libc's variables in the slack of the program's bss
     blueprint_->variables_offset = (memory_end + 15) & ~size_t{15};
     extend_data(m, blueprint_->variables_offset + variables_bytes_);

@@ -89,6 +89,8 @@ Result<std::unique_ptr<Image>> Image::open(const std::string& path,
     log::debug("loader: {} is private, {} KiB of data and bss", m.file->path(),
                (m.data_end - m.data_begin) / 1024);
   }
+  if (!image->blueprint_->counterparts.empty())
+    g_has_counterparts.store(true, std::memory_order_relaxed);  // before its ranks run
   const std::lock_guard images_lock(g_images_mutex);
   images().push_back(image.get());
   return image;
@@ -234,7 +236,7 @@ Result<> Image::map_instance(char* base) {
   }
   for (const PrivateVariable& v : variables().list)
     if (!v.initial.empty())
-      std::memcpy(base + blueprint_->variables_offset + v.offset, v.initial.data(),
+      std::memcpy(base + blueprint_->place_of_variable(v.offset), v.initial.data(),
                   v.initial.size());
   return {};
 }
@@ -251,6 +253,17 @@ Result<ProgramInstance*> Image::load_instance(int rank) {
   Registry::instance().set_instance(base, instance);
   DebuggerView::add_instance(*instance, blueprint_->modules, base);
   return instance;
+}
+
+void* find_counterpart(void* address) noexcept {
+  const ProgramInstance* instance = find_instance(address);
+  if (instance == nullptr) return address;
+  const auto offset =
+      static_cast<size_t>(static_cast<char*>(address) - instance->base());
+  for (const Counterpart& c : instance->image().blueprint().counterparts)
+    if (offset - c.bundle_offset < c.bytes)
+      return c.shared + (offset - c.bundle_offset);
+  return address;
 }
 
 AddressInfo describe_address(const void* address) noexcept {

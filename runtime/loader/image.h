@@ -238,6 +238,16 @@ void set_foreign_exit(ForeignExit upcall) noexcept;
 using LibraryNeeded = void (*)(ProgramInstance& instance, std::string_view library);
 void set_library_needed(LibraryNeeded upcall) noexcept;
 
+// The variable of libmpi_abi that is known by its address (Fortran's MPI_BOTTOM) and that the program holds itself, if this
+// is the address of such a one or lies in it; else the address. Any thread. Cost: a load, unless there is such a program.
+inline constinit std::atomic<bool> g_has_counterparts{false};
+void* find_counterpart(void* address) noexcept;
+inline void* shared_counterpart(void* address) noexcept {
+  // Set before ranks of such a program run.
+  return g_has_counterparts.load(std::memory_order_relaxed) ? find_counterpart(address)
+                                                            : address;
+}
+
 // Gives each copy its own instance of a variable of libc that programs read directly
 // (environ, optind). Returns its offset for ProgramInstance::variable(). Without an initial value (null) it
 // is zero, and takes no memory until it is used.

@@ -107,6 +107,9 @@ const char* find_damaged_relocation(const ElfFile& file, const Elf64_Rela& r) no
   if (type == R_X86_64_NONE) return nullptr;
   const size_t bytes = type == R_X86_64_TLSDESC ? 16 : 8;
   const size_t index = ELF64_R_SYM(r.r_info);
+  if (type == R_X86_64_COPY && index < file.dynamic_symbols().size() &&
+      !is_writable(file, r.r_offset, file.dynamic_symbols()[index].st_size))
+    return "a variable of a library that does not fit";
   if (!is_writable(file, r.r_offset, bytes))
     return "a relocation that is not for its data";
   if (index != 0 && index >= file.dynamic_symbols().size())

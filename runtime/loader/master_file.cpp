@@ -177,6 +177,19 @@ void MasterFile::loosen_symbols() noexcept {
   }
 }
 
+void MasterFile::make_closable() noexcept {
+  auto* dynamic = at<Elf64_Dyn>(original_->segment(PT_DYNAMIC)->p_offset);
+  for (size_t i = 0; i < original_->dynamic().size(); ++i)
+    if (dynamic[i].d_tag == DT_FLAGS_1)
+      dynamic[i].d_un.d_val &= ~uint64_t{DF_1_NODELETE};
+  const size_t offset = original_->offset_of(original_->dynamic_value(DT_SYMTAB));
+  if (offset == SIZE_MAX) return;
+  auto* symbols = at<Elf64_Sym>(offset);
+  for (size_t i = 1; i < original_->dynamic_symbols().size(); ++i)
+    if (ELF64_ST_BIND(symbols[i].st_info) == STB_GNU_UNIQUE)
+      symbols[i].st_info = ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(symbols[i].st_info));
+}
+
 void MasterFile::drop_needed(const std::set<std::string>& names) noexcept {
   if (names.empty()) return;
   auto* dynamic = at<Elf64_Dyn>(original_->segment(PT_DYNAMIC)->p_offset);
@@ -244,6 +257,15 @@ void MasterFile::forget_versions(const std::set<uint16_t>& numbers,
   auto* dynamic = at<Elf64_Dyn>(original_->segment(PT_DYNAMIC)->p_offset);
   for (size_t i = 0; i < original_->dynamic().size(); ++i)
     if (dynamic[i].d_tag == DT_VERSYM) dynamic[i].d_tag = kIgnoredTag;
+}
+
+void MasterFile::set_thread_locals(size_t bytes) noexcept {
+  auto* segments = at<Elf64_Phdr>(original_->header().e_phoff);
+  for (size_t i = 0; i < original_->segments().size(); ++i) {
+    if (segments[i].p_type != PT_TLS) continue;
+    segments[i].p_memsz = bytes;
+    segments[i].p_align = 1;
+  }
 }
 
 size_t MasterFile::extend_thread_locals(size_t bytes) noexcept {

@@ -36,10 +36,14 @@ class MasterFile {
   // not found is no error for the dynamic linker, and the library's
   // unique definitions are not visible to others.
   void loosen_symbols() noexcept;
+  // Lets the dynamic linker close it again: no unique definitions, no mark against that.
+  void make_closable() noexcept;
   // Removes needed libraries, and the versions that are wanted from them.
   void drop_needed(const std::set<std::string>& names) noexcept;
   // Makes each thread's block of thread_locals `bytes` longer; returns the old length.
   size_t extend_thread_locals(size_t bytes) noexcept;
+  // Makes it exactly so long, and places it right behind what other libraries have.
+  void set_thread_locals(size_t bytes) noexcept;
   // The dynamic linker identifies objects by path: a loaded master file stays open forever.
   void keep() noexcept { is_kept_ = true; }
 

@@ -69,6 +69,11 @@ void extend_data(Module& m, size_t end) {
   m.span_bytes = m.data_end;
 }
 
+void extend_file_data(Module& m, size_t end) {
+  m.data_file_end = std::max(m.data_file_end, page_ceil(end));
+  extend_data(m, m.data_end);
+}
+
 Hooks hooks_of(const ElfFile& f) {
   return {f.dynamic_value(DT_INIT),
           f.dynamic_value(DT_INIT_ARRAY),

@@ -17,6 +17,8 @@ namespace mpc::loader {
 size_t lay_out(Module& m);
 // Extends the data to `end` (from address 0 of the module), with zeroes.
 void extend_data(Module& m, size_t end);
+// Lets the image of the data reach to `end`, in what the file leaves zero.
+void extend_file_data(Module& m, size_t end);
 // Start-up and end functions.
 Hooks hooks_of(const ElfFile& file);
 // Copies the master's data, as the dynamic linker relocated

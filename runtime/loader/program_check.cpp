@@ -10,7 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "runtime/loader/copied_variables.h"
+#include "runtime/loader/fixed_thread_locals.h"
 #include "runtime/loader/integrity.h"
+#include "runtime/loader/relocation.h"
 #include "runtime/loader/tool_hints.h"
 
 namespace mpc::loader {
@@ -85,6 +88,32 @@ Result<> check_sanitizer(const ElfFile& file) {
                             "ASAN_OPTIONS=detect_leaks=0 mpcrun ...",
                             is_gcc ? "gcc" : "clang",
                             is_gcc ? "libasan.so" : "libclang_rt.asan-x86_64.so"));
+}
+
+// What a program that was linked as an executable must satisfy (docs/design/0052).
+Result<> check_executable_format(const ElfFile& file) {
+  for (const Elf64_Sym& s : file.dynamic_symbols())
+    if (const char* name = file.dynamic_string(s.st_name);
+        s.st_shndx != SHN_UNDEF && is_heap_function(name))
+      return refuse(file,
+                    fmt::format("it brings its own '{}' along, and has code that was "
+                                "compiled without -fPIC",
+                                name),
+                    "compile that code with -fPIC, or leave the heap to mpcrun");
+  const Elf64_Phdr* tls = file.segment(PT_TLS);
+  if (tls == nullptr) return {};
+  if (!fixed_thread_locals(file))
+    return refuse(file,
+                  "its thread_local variables are addressed as those of the only "
+                  "program of a process (local-exec TLS)",
+                  kRecompile);
+  if (tls->p_align > kThreadPointerAlignment)
+    return refuse(file,
+                  fmt::format("code that was compiled without -fPIC has a thread_local "
+                              "variable with an alignment of {} bytes",
+                              tls->p_align),
+                  "compile that code with -fPIC");
+  return {};
 }
 
 bool lies_on_noexec_mount(const std::string& path) {
@@ -174,13 +203,15 @@ Result<> check_program(const ElfFile& file) {
                  fmt::format("{}: is not executable; chmod +x it", file.path())};
   }
   MPC_TRY(check_common(file));
-  if (const char* symbol = relocated_symbol(file, R_X86_64_COPY))
+  const int version = format_version(file);
+  if (version == 1 && is_executable_format(file))
+    MPC_TRY(check_executable_format(file));
+  else if (const char* symbol = relocated_symbol(file, R_X86_64_COPY))
     return refuse(file,
                   fmt::format("it was not built by mpcc: it holds its own copy of the "
                               "library variable '{}' (copy relocation)",
                               symbol),
                   kRecompile);
-  const int version = format_version(file);
   if (version == 0 && file.segment(PT_TLS) != nullptr)
     return refuse(
         file,

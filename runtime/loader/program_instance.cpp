@@ -57,7 +57,7 @@ void* ProgramInstance::bind_late(const LateSymbol& late) {
 }
 
 void* ProgramInstance::variable(size_t offset) const noexcept {
-  return base_ + image_.blueprint().variables_offset + offset;
+  return base_ + image_.blueprint().place_of_variable(offset);
 }
 
 const Module* ProgramInstance::module_of(const void* address) const noexcept {

@@ -1,14 +1,22 @@
 #include "runtime/loader/relocation.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "runtime/loader/integrity.h"
 #include "runtime/loader/module_layout.h"
 
 namespace mpc::loader {
 namespace {
+
+// See tools/mpcc/dynamic-list.
+bool is_fortran_constant(std::string_view name) { return name.starts_with("mpc_f_"); }
+
+}  // namespace
 
 bool is_heap_function(std::string_view name) {
   static constexpr std::string_view kNames[] = {
@@ -18,21 +26,20 @@ bool is_heap_function(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-// See tools/mpcc/dynamic-list.
-bool is_fortran_constant(std::string_view name) { return name.starts_with("mpc_f_"); }
-
-}  // namespace
-
 bool belongs_to_process(std::string_view name) {
   return is_heap_function(name) || is_fortran_constant(name);
 }
 
 Result<> Relocator::run() {
+  copied_ = copied_variables(*blueprint_.modules[0].file);
+  find_moved_variables();
+  find_counterparts();
   for (Module& m : blueprint_.modules) {
     relocate_packed(m);
     MPC_TRY(relocate_table(m, DT_RELA, DT_RELASZ));
     MPC_TRY(relocate_table(m, DT_JMPREL, DT_PLTRELSZ));
   }
+  MPC_TRY(copy_variables());
   const auto entry = private_definition("mpc_main");
   if (!entry)
     return Error{Errc::kImage, fmt::format("{}: has no entry 'mpc_main'",
@@ -89,6 +96,7 @@ Result<> Relocator::relocate(Module& m, const Elf64_Rela& r) {
     case R_X86_64_TLSDESC:
     case R_X86_64_SIZE64:
     case R_X86_64_SIZE32:
+    case R_X86_64_COPY:  // copy_variables(), once all others are done
       return {};  // the same for every copy: each rank has its own thread control block
     default:
       return Error{
@@ -119,6 +127,76 @@ void Relocator::relocate_symbol(Module& m, const Elf64_Rela& r) {
     if (const auto preloaded = preloaded_definition(name)) target = preloaded;
   }
   if (target) set_slot(m, r.r_offset, *target + addend);
+}
+
+// The program's own instance serves all code of the rank, ours included.
+void Relocator::find_moved_variables() {
+  for (const CopiedVariable& copied : copied_) {
+    blueprint_.held.insert(copied.name);
+    for (const PrivateVariable& v : variables_)
+      if (std::find(v.names.begin(), v.names.end(), copied.name) != v.names.end())
+        blueprint_.moved_variables.push_back({v.offset, copied.vaddr});
+  }
+}
+
+// A program of the first format asks the dynamic linker for these, and gets those of libmpi_abi.
+void Relocator::find_counterparts() {
+  const ElfFile& program = *blueprint_.modules[0].file;
+  if (!is_executable_format(program)) return;
+  for (const Elf64_Sym& s : program.dynamic_symbols()) {
+    const char* name = program.dynamic_string(s.st_name);
+    if (s.st_shndx == SHN_UNDEF || !is_fortran_constant(name)) continue;
+    if (void* shared = ::dlsym(RTLD_DEFAULT, name))
+      blueprint_.counterparts.push_back(
+          {s.st_value, s.st_size, static_cast<char*>(shared)});
+  }
+}
+
+char* Relocator::program_data(uint64_t vaddr) const {
+  const Module& program = blueprint_.modules[0];
+  return image_ + program.image_offset + (vaddr - program.data_begin);
+}
+
+Result<> Relocator::copy_variables() {
+  const auto& modules = blueprint_.modules;
+  for (const CopiedVariable& v : copied_) {
+    if (private_variable(v.name)) continue;
+    const Elf64_Sym* symbol = nullptr;
+    size_t i = 1;
+    for (; i < modules.size() && symbol == nullptr; ++i)
+      symbol = modules[i].file->find_version(v.name, v.version);
+    if (symbol != nullptr) {
+      const ElfFile& library = *modules[i - 1].file;
+      if (!integrity::segment_around(library, symbol->st_value, symbol->st_size))
+        return Error{Errc::kImage, fmt::format("{}: it is damaged: the place of '{}'",
+                                               library.path(), v.name)};
+      copy_from_module(modules[i - 1], *symbol, v);
+      continue;
+    }
+    const auto source = shared_source(v, modules);
+    if (!source) return source.error();
+    std::memcpy(program_data(v.vaddr), source->data(), source->size());
+  }
+  return {};
+}
+
+// Bytes as the library's copies have them, and its pointers as pointers.
+void Relocator::copy_from_module(const Module& m, const Elf64_Sym& from,
+                                 const CopiedVariable& to) {
+  char* target = program_data(to.vaddr);
+  const size_t bytes = std::min<size_t>(to.bytes, from.st_size);
+  if (from.st_value < m.data_begin) {  // constants
+    std::memcpy(target, reinterpret_cast<const char*>(m.master_base() + from.st_value),
+                bytes);
+    return;
+  }
+  if (from.st_value >= m.data_file_end) return;  // zero
+  std::memcpy(target, image_ + m.image_offset + (from.st_value - m.data_begin),
+              std::min<size_t>(bytes, m.data_file_end - from.st_value));
+  const size_t begin = m.bundle_offset + from.st_value;
+  for (size_t i = 0, count = blueprint_.slots.size(); i < count; ++i)
+    if (const size_t slot = blueprint_.slots[i]; slot >= begin && slot < begin + bytes)
+      blueprint_.slots.push_back(to.vaddr + (slot - begin));
 }
 
 bool Relocator::in_data(const Module& m, uint64_t vaddr) const {
@@ -170,7 +248,7 @@ std::optional<size_t> Relocator::preloaded_definition(std::string_view name) con
 std::optional<size_t> Relocator::private_variable(std::string_view name) const {
   for (const PrivateVariable& v : variables_)
     for (const std::string& n : v.names)
-      if (n == name) return blueprint_.variables_offset + v.offset;
+      if (n == name) return blueprint_.place_of_variable(v.offset);
   return std::nullopt;
 }
 

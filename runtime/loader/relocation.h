@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "runtime/loader/blueprint.h"
+#include "runtime/loader/copied_variables.h"
 
 namespace mpc::loader {
 
@@ -21,6 +22,8 @@ namespace mpc::loader {
 // allocates, a rank may free, and vice versa), and the common blocks of Fortran's constants
 // (MPI_BOTTOM ...), which are identified by their address in libmpi_abi.
 bool belongs_to_process(std::string_view name);
+// malloc and its kin.
+bool is_heap_function(std::string_view name);
 
 class Relocator {
  public:
@@ -32,6 +35,12 @@ class Relocator {
   Result<> run();
 
  private:
+  void find_moved_variables();
+  void find_counterparts();
+  Result<> copy_variables();
+  void copy_from_module(const Module& m, const Elf64_Sym& from,
+                        const CopiedVariable& to);
+  char* program_data(uint64_t vaddr) const;
   Result<> relocate(Module& m, const Elf64_Rela& r);
   Result<> relocate_table(Module& m, int64_t table_tag, int64_t bytes_tag);
   void relocate_packed(Module& m);
@@ -51,6 +60,7 @@ class Relocator {
   Blueprint& blueprint_;
   char* image_;
   const std::vector<PrivateVariable>& variables_;
+  std::vector<CopiedVariable> copied_;
 };
 
 }  // namespace mpc::loader

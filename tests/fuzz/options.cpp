@@ -10,6 +10,7 @@
 
 // What mpcrun has from the library; nothing is run here.
 bool mpc_can_be_copied(const mpc::job::AppSpec&) { return false; }
+bool mpc_has_fixed_place(const mpc::job::AppSpec&) { return false; }
 bool mpc_can_be_process(const mpc::job::AppSpec&, std::string&) { return true; }
 int mpc_run_job(const mpc::job::JobSpec&) { return 0; }
 

@@ -101,6 +101,8 @@ std::vector<std::string> split_response(const std::string& text) {
   return words;
 }
 
+}  // namespace
+
 void expand(const std::string& argument, std::vector<std::string>& out, int depth) {
   if (argument.size() > 1 && argument[0] == '@' && depth < 20) {
     std::ifstream file(argument.substr(1));
@@ -112,6 +114,8 @@ void expand(const std::string& argument, std::vector<std::string>& out, int dept
   }
   out.push_back(argument);
 }
+
+namespace {
 
 // Our programs must not be position-independent executables: the thread_locals and the copies of
 // library variables of these cannot be private. The options are silently replaced, because build

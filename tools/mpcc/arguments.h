@@ -3,7 +3,7 @@
 //
 // Role:      sorts the user's arguments: which step (compile, link a program, link a library),
 //            which output, which flags must be removed because they contradict private globals.
-// Users:     tools/mpcc/mpcc.cpp.
+// Users:     tools/mpcc/mpcc.cpp, tools/mpcc/linker.cpp.
 // Threads:   one.
 // See also:  docs/mpcc.md.
 
@@ -43,6 +43,9 @@ struct Arguments {
   std::string error;              // not empty: report and exit 1
   std::string note;               // not empty: say so when a program is linked
 };
+
+// Appends the argument, or, if it is an @file, the words of that.
+void expand(const std::string& argument, std::vector<std::string>& out, int depth);
 
 // Expands @files. argv[0] says the language: *fort* or *f77* *f90*, *xx* or *++*, else C.
 Arguments parse(int argc, char** argv);

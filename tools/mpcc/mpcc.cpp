@@ -105,6 +105,14 @@ bool is_gcc(const std::string& compiler) {
          name.find("g++") != std::string::npos || is_gfortran(name);
 }
 
+// Does it look for its linker where -B says? Other compilers (nvfortran, flang) do not know that option.
+bool knows_folders_of_tools(const std::string& compiler) {
+  const std::string name = file_name(compiler);
+  return is_gcc(compiler) ||
+         compiler_file(compiler).find("clang") != std::string::npos || name == "cc" ||
+         name == "c++" || name == "f95";
+}
+
 Words compile_flags(const Arguments& a, const Prefix& prefix) {
   Words flags = {"-fPIC"};
   // A program's own functions are never replaced from outside: let them be inlined.
@@ -131,6 +139,9 @@ Words program_flags(const Arguments& a, const Prefix& prefix,
   Words flags = {"-Wl,-e,mpc_start", "-Wl,-z,now",
                  "-Wl,--dynamic-list=" + prefix.parts + "/dynamic-list",
                  "-Wl," + prefix.parts + "/" + start};
+  // Compilers look for the linker there first (linker.cpp).
+  if (knows_folders_of_tools(a.compiler))
+    flags.push_back("-B" + prefix.parts + "/link/");
   // An executable must not have undefined symbols (configure scripts rely on it). Clang
   // leaves those of a sanitizer to the program that loads the library.
   if (!a.uses_sanitizer) flags.insert(flags.begin() + 2, "-Wl,-z,defs");
@@ -228,6 +239,8 @@ void print_for_cmake(const Words& flags) {
 // can ask what is linked. They pass as a part of another option, which is cut at the semicolon
 // later.
 void print_link_for_cmake(Words flags, const Arguments& a, const Prefix& prefix) {
+  if (knows_folders_of_tools(a.compiler))
+    flags.front() += ";-B" + prefix.parts + "/link/";
   if (is_gcc(a.compiler)) flags.front() += ";-specs=" + prefix.parts + "/program.specs";
   std::string line;
   for (const std::string& flag : flags) line += (line.empty() ? "" : " ") + flag;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <string_view>
 
 #include "runtime/job/program_probe.h"
@@ -45,6 +46,20 @@ const char* foreign_option(const Parsed& p) {
   return nullptr;
 }
 
+// The program where it will be looked for.
+job::AppSpec in_folder(const job::JobSpec& spec, job::AppSpec app) {
+  app.program = seen_from(spec.working_directory, app.program);
+  return app;
+}
+
+// Do several programs want the same place in each thread of a process?
+bool exclude_each_other(const job::JobSpec& spec) {
+  std::set<std::string> programs;
+  for (const job::AppSpec& app : spec.apps)
+    if (mpc_has_fixed_place(in_folder(spec, app))) programs.insert(app.program);
+  return programs.size() > 1;
+}
+
 Result<> check_options(const Parsed& parsed) {
   const char* option = foreign_option(parsed);
   if (option == nullptr) return {};
@@ -54,12 +69,6 @@ Result<> check_options(const Parsed& parsed) {
               "any program is, and this option does not reach it: leave it out, or "
               "write -p RANKS, for programs built by mpcc",
               option)};
-}
-
-// The program where it will be looked for.
-job::AppSpec in_folder(const job::JobSpec& spec, job::AppSpec app) {
-  app.program = seen_from(spec.working_directory, app.program);
-  return app;
 }
 
 // Is it a program that mpcc did not make? Not a script, which may end in one that it did; not a
@@ -188,9 +197,10 @@ Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command) {
   const auto& apps = command.spec.apps;
   const bool is_auto = text.empty() || text == "auto";
   if (!is_auto) wish.ranks_per_process = std::atoi(text.c_str());
-  if (is_auto && !std::all_of(apps.begin(), apps.end(), [&](const job::AppSpec& app) {
-        return mpc_can_be_copied(in_folder(command.spec, app));
-      }))
+  if (is_auto && (exclude_each_other(command.spec) ||
+                  !std::all_of(apps.begin(), apps.end(), [&](const job::AppSpec& app) {
+                    return mpc_can_be_copied(in_folder(command.spec, app));
+                  })))
     wish.ranks_per_process = 1;
   command.is_hosted = wish.ranks_per_process == 1;
   return command.is_hosted ? check_options(parsed) : Result<>();
