@@ -102,6 +102,6 @@ int check_thread_locals(int number) {
   CHECK(pthread_create(&thread, NULL, in_thread, &is_right) == 0);
   pthread_join(thread, NULL);
   CHECK(is_right);
-  CHECK(inner_local == 5 + number && zero[50] == number && target == 7 + number);
+  CHECK(inner_local == 5 + number && zero[50] == (char)number && target == 7 + number);
   return 0;
 }
