@@ -1,5 +1,7 @@
 #include "runtime/interpose/line_stream.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -192,6 +194,26 @@ int LineStream::write_all(int fd, const char* text, size_t size) noexcept {
     size -= static_cast<size_t>(written);
   }
   return 0;
+}
+
+Result<> LineStream::open_file() {
+  const job::OutputPattern::Values who{rank_.world_rank, rank_.world_size, target()};
+  auto opened = job::open_output_file(who);
+  if (!opened)
+    return {opened.error().code,
+            fmt::format("the output of rank {} of {}: {}", who.rank, who.ranks,
+                        opened.error().message)};
+  if (*opened < 0) return {};
+  // Out of the way of those that ranks open.
+  constexpr int kFirstFd = 512;
+  const int high = ::fcntl(*opened, F_DUPFD_CLOEXEC, kFirstFd);
+  if (high >= 0) ::close(*opened);
+  const int file = high >= 0 ? high : *opened;
+  if (job::is_output_copied())
+    copy_ = file;
+  else
+    redirect(file);
+  return {};
 }
 
 void LineStream::redirect(int fd) noexcept {

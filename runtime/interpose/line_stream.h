@@ -36,8 +36,9 @@ class LineStream {
   // The same at the end of the job, when another thread of the rank may be inside.
   void finish_at_job_end() noexcept;
 
-  // What is passed on goes to this file, too; -1: to none. Caller: before anything is written.
-  void copy_to(int fd) noexcept { copy_ = fd; }
+  // The file of --output-file or --error-file, if there is one, gets what is written from now on, alone or
+  // beside the job's output. Caller: before anything is written. Errors: kSystem.
+  Result<> open_file();
 
   // For a signal handler: it has interrupted this thread within one of these.
   static bool is_inside() noexcept;

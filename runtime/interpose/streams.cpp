@@ -1,7 +1,6 @@
 #include "runtime/interpose/streams.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <stdio_ext.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -212,25 +211,13 @@ void rank_ends(job::Rank& rank) {
   streams->err_lines.finish();
 }
 
-// --output-file, --error-file: a rank that prints nothing has files, too.
-void open_files(job::Rank& rank, int fd) {
-  auto opened = job::open_output_file({rank.world_rank, rank.world_size, fd});
-  if (!opened)
-    rank.job->abort(
-        job::kExitLaunch,
-        fmt::format("mpcrun: the output of rank {} of {}: {}", rank.world_rank,
-                    rank.world_size, opened.error().message));
-  if (*opened < 0) return;
-  const int high = NEXT(fcntl)(*opened, F_DUPFD_CLOEXEC, kFirstPrivateFd);
-  if (high >= 0) NEXT(close)(*opened);
-  const int file = high >= 0 ? high : *opened;
+// A rank that prints nothing has files, too.
+void open_files(job::Rank& rank) {
   RankStreams* const streams = streams_of(rank);
   if (streams == nullptr) return;
-  LineStream& lines = fd == STDERR_FILENO ? streams->err_lines : streams->out_lines;
-  if (job::is_output_copied())
-    lines.copy_to(file);
-  else
-    lines.redirect(file);
+  for (LineStream* lines : {&streams->out_lines, &streams->err_lines})
+    if (auto opened = lines->open_file(); !opened)
+      rank.job->abort(job::kExitLaunch, "mpcrun: " + opened.error().message);
 }
 
 void rank_fails(job::Rank& rank) { flush_rank(rank, false); }
@@ -297,8 +284,7 @@ __attribute__((constructor)) void register_hooks() {
     static std::once_flag once;
     if (rank.job->is_singleton()) return;
     std::call_once(once, &replace_streams_of_libc);
-    open_files(rank, STDOUT_FILENO);
-    open_files(rank, STDERR_FILENO);
+    if (job::has_output_files()) open_files(rank);
   });
   job::Job::at_rank_end(job::HookOrder::kStreams, &rank_ends);
   job::Job::at_rank_failure(job::HookOrder::kStreams, &rank_fails);

@@ -140,6 +140,10 @@ LineLabel::LineLabel(const OutputPattern::Values& values)
       has_time_(pattern_.has('t')),
       fixed_(is_there_ && !has_time_ ? pattern_.fill(values) : "") {}
 
+bool has_output_files() {
+  return !g_output_file.get().empty() || !g_error_file.get().empty();
+}
+
 Result<int> open_output_file(const OutputPattern::Values& values) {
   const std::string text = file_of(values.fd).get();
   if (text.empty()) return -1;

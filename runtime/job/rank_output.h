@@ -48,6 +48,7 @@ class LineLabel {
   std::string fixed_;
 };
 
+bool has_output_files();
 // Opens the file for a rank's standard output or error, for appending; missing folders are made.
 // -1: there is none. Errors: kSystem, with the file's name.
 Result<int> open_output_file(const OutputPattern::Values& values);

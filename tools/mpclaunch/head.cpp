@@ -28,11 +28,6 @@ constexpr uint64_t kLookAtTerminalNs = 500 * kMs;
 // them.
 constexpr uint64_t kAbandonNs = 1000 * kMs;
 
-int status_of(int wait_status) noexcept {
-  return WIFSIGNALED(wait_status) ? job::kExitSignal + WTERMSIG(wait_status)
-                                  : WEXITSTATUS(wait_status);
-}
-
 std::string how_it_ended(int wait_status) {
   if (WIFSIGNALED(wait_status))
     return fmt::format("died of signal {} ({})", WTERMSIG(wait_status),

@@ -1,5 +1,9 @@
 #include "tools/mpclaunch/process.h"
 
+#include <sys/wait.h>
+
+#include "runtime/job/exit_status.h"
+
 namespace mpc::launch {
 
 std::string Process::name() const {
@@ -26,6 +30,11 @@ std::vector<Process> processes_of(const Plan& plan) {
     rank += ranks;
   }
   return all;
+}
+
+int status_of(int wait_status) noexcept {
+  return WIFSIGNALED(wait_status) ? job::kExitSignal + WTERMSIG(wait_status)
+                                  : WEXITSTATUS(wait_status);
 }
 
 }  // namespace mpc::launch

@@ -2,7 +2,7 @@
 // Process: a process of the job as the head sees it, wherever it runs.
 //
 // Role:      its ranks, its host, what is known about its end.
-// Users:     tools/mpclaunch/head.h.
+// Users:     tools/mpclaunch (head, shim).
 // Threads:   plain data.
 // See also:  tools/mpclaunch/children.h.
 
@@ -35,5 +35,8 @@ struct Process {
 };
 
 std::vector<Process> processes_of(const Plan& plan);
+
+// What waitpid() says, as an exit status: 128 + N after signal N.
+int status_of(int wait_status) noexcept;
 
 }  // namespace mpc::launch

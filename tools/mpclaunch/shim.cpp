@@ -24,6 +24,7 @@
 #include "runtime/wireup/handler_grace.h"
 #include "runtime/wireup/hosted.h"
 #include "tools/mpclaunch/agent.h"
+#include "tools/mpclaunch/process.h"
 #include "tools/mpclaunch/process_tree.h"
 
 namespace mpc::launch {
@@ -51,11 +52,6 @@ std::string new_address() {
   uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) number = now_ns();
   return fmt::format("mpc-shim-{}-{:016x}", ::getpid(), number);
-}
-
-int status_of(int wait_status) noexcept {
-  return WIFSIGNALED(wait_status) ? job::kExitSignal + WTERMSIG(wait_status)
-                                  : WEXITSTATUS(wait_status);
 }
 
 // For commands that were built with -fsanitize=address: what the network keeps is no leak of theirs.
@@ -281,10 +277,11 @@ bool Shim::begin_end(bool has_grace, int signal) {
   // Not SIGINT: a terminal's reaches the rank, too.
   const bool is_handled =
       signal == SIGTERM && is_rank_there && has_handler(rank_pid_, signal);
-  if (is_handled) ::kill(rank_pid_, signal);
-  const uint64_t time_ns = is_handled                   ? wireup::handler_grace_ns()
-                           : has_grace && is_rank_there ? kLastWordsNs
-                                                        : kNoGraceNs;
+  uint64_t time_ns = has_grace && is_rank_there ? kLastWordsNs : kNoGraceNs;
+  if (is_handled) {
+    time_ns = wireup::handler_grace_ns();
+    ::kill(rank_pid_, signal);
+  }
   kill_ns_ = now_ns() + time_ns;
   return is_handled;
 }

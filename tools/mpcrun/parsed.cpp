@@ -115,6 +115,24 @@ Result<> fill_all_apps(const Parsed& p, Command& command) {
   return {};
 }
 
+namespace {
+
+void fill_output(const Parsed& p, job::JobSpec& spec) {
+  if (p.label || !p.label_pattern.empty()) spec.settings.emplace_back("job.label=1");
+  if (!p.label_pattern.empty())
+    spec.settings.push_back("job.label_pattern=" + p.label_pattern);
+  // Before --wdir, as the files of --trace.
+  if (!p.output_file.empty())
+    spec.settings.push_back("job.output_file=" +
+                            std::filesystem::absolute(p.output_file).string());
+  if (!p.error_file.empty())
+    spec.settings.push_back("job.error_file=" +
+                            std::filesystem::absolute(p.error_file).string());
+  if (p.copy_output) spec.settings.emplace_back("job.output_copy=1");
+}
+
+}  // namespace
+
 Result<> fill_job(const Parsed& p, job::JobSpec& spec) {
   if (!p.cores.empty()) {
     const bool is_count = p.cores.find_first_not_of("0123456789") == std::string::npos;
@@ -166,17 +184,7 @@ Result<> fill_job(const Parsed& p, job::JobSpec& spec) {
   if (p.counters) spec.settings.emplace_back("job.counters=1");
   if (p.profile || !p.profile_file.empty()) spec.settings.emplace_back("job.profile=1");
   if (p.report) spec.settings.emplace_back("job.report=1");
-  if (p.label || !p.label_pattern.empty()) spec.settings.emplace_back("job.label=1");
-  if (!p.label_pattern.empty())
-    spec.settings.push_back("job.label_pattern=" + p.label_pattern);
-  // Before --wdir, as the files of --trace.
-  if (!p.output_file.empty())
-    spec.settings.push_back("job.output_file=" +
-                            std::filesystem::absolute(p.output_file).string());
-  if (!p.error_file.empty())
-    spec.settings.push_back("job.error_file=" +
-                            std::filesystem::absolute(p.error_file).string());
-  if (p.copy_output) spec.settings.emplace_back("job.output_copy=1");
+  fill_output(p, spec);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -100,20 +101,23 @@ TEST_F(Link, OrdersReachTheHandler) {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Order> orders;
-  link_->set_handler([&](Order order) {
+  std::vector<int> numbers;
+  link_->set_handler([&](Order order, int number) {
     const std::lock_guard lock(mutex);
     orders.push_back(order);
+    numbers.push_back(number);
     changed.notify_one();
   });
   ASSERT_TRUE(link_->start());
   for (const Order order : {Order::kAskTable, Order::kEndNow}) {
-    const RecordHead head{static_cast<int32_t>(order), 0, 0};
+    const RecordHead head{static_cast<int32_t>(order), SIGTERM, 0};
     ASSERT_EQ(::send(ends_[0], &head, sizeof head, 0), ssize_t{sizeof head});
   }
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return orders.size() == 2; });
   EXPECT_EQ(orders[0], Order::kAskTable);
   EXPECT_EQ(orders[1], Order::kEndNow);
+  EXPECT_EQ(numbers[1], SIGTERM);
 }
 
 using LinkDeathTest = Link;
@@ -165,7 +169,7 @@ TEST_F(PeerDeathTest, WithoutProcess0AProcessEndsAsIfOrderedTo) {
   EXPECT_EXIT(
       {
         // As a job does: another thread says what is to be said, and parts.
-        link_->set_handler([this](Order order) {
+        link_->set_handler([this](Order order, int) {
           if (order == Order::kEndSoon)
             std::thread([this] { ::_exit(40 + link_->part(0)); }).detach();
         });
