@@ -77,7 +77,7 @@ class CommandLine(Case):
                 (["--cpus-per-task", "2"], "--cores"), (["-soft", "3"], "-n N"), (["-arch", "x"], "leave it out"),
                 (["-file", "f"], "':'"), (["-N1"], per_host), (["--bind-to", "user:0"], "--cores LIST"),
                 (["--map-by", "ppr:1:socket"], per_host), (["--map-by", "node"], "--placement"),
-                (["--rank-by", "node"], "--placement"), (["--output", "dir=x"], "--label"),
+                (["--rank-by", "node"], "--placement"), (["--output", "xml"], "--output-file"),
                 (["--dry-run"], "--show"), (["-gdb"], "before mpcrun"), (["-envnone"], "env -i"),
                 (["--stdin", "all"], "rank 0"), (["-genv", "A"], "-genv wants a name and a value"),
                 (["--tag-output=x"], "takes no value")):
