@@ -57,7 +57,7 @@ std::string time_text() {
 }
 
 std::string padded(int rank, int ranks) {
-  const auto width = std::to_string(ranks - 1).size();
+  const auto width = std::to_string(ranks).size();
   return fmt::format("{:0{}}", rank, width);
 }
 

@@ -15,7 +15,7 @@
 
 namespace mpc::job {
 
-// A text with %r (the rank), %R (the same with as many digits as the job's last rank has), %h (the host), %t (date and
+// A text with %r (the rank), %R (the same with as many digits as the number of ranks has), %h (the host), %t (date and
 // time), %o (stdout or stderr), %g (0, as MPICH's mpiexec names the only group of processes) and %% in it.
 class OutputPattern {
  public:
