@@ -83,7 +83,8 @@ template <class Policy>
 template <class Policy>
 [[gnu::noinline]] void wait_for_outside(job::Rank& self, Mailbox& mine, Policy& policy,
                                         const sched::WaitReason& why) noexcept {
-  const Nearby nearby = look_near(mine, policy);
+  Nearby nearby = Nearby::kNothing;
+  if constexpr (Policy::kLooksNear) nearby = look_near(mine, policy);
   if (nearby == Nearby::kDone) return policy.settle(mine);
   if (!spin_until(mine, policy)) return rest_until_end(self, mine, policy, why);
   // It may have ended without a poll that counts.
@@ -107,6 +108,9 @@ template <class Policy>
 struct PlainWait {
   // A message's cell is not looked at too soon, see docs/design/0041-small-windows.md.
   static constexpr bool kLooksFirst = false;
+  // Messages alone are taken near. What an upper layer waits for (windows, schedules) goes on by what only a
+  // whole poll does.
+  static constexpr bool kLooksNear = false;
   static bool glance() noexcept { return false; }
   static bool soon() noexcept { return false; }
   static void settle(Mailbox&) noexcept {}
@@ -116,6 +120,7 @@ struct PlainWait {
 // ---- for one operation ---------------------------------------------------------------------
 
 struct WaitForOne : PlainWait {
+  static constexpr bool kLooksNear = true;
   Operation& op;
 
   explicit WaitForOne(Operation& operation) noexcept : op(operation) {}
@@ -176,6 +181,7 @@ struct Requests {
 };
 
 struct WaitForAll : PlainWait {
+  static constexpr bool kLooksNear = true;
   Requests requests;
   size_t next = 0;  // those before it are complete or inactive
 
