@@ -36,7 +36,8 @@ Part repeat(LayoutArena& arena, const Part& part, Count count, Wide stride,
   const Wide low = part.low + offset + std::min<Wide>(0, reach);
   const Wide high = part.high + offset + std::max<Wide>(0, reach);
   const Wide elements = part.elements * count;
-  if (!fits(low) || !fits(high) || !fits(high - low))
+  const Wide bytes = Wide{part.layout.bytes} * count;  // elements may overlap
+  if (!fits(low) || !fits(high) || !fits(high - low) || !fits(bytes))
     return {{}, -kFar, kFar, elements};  // finish() refuses this
   Part all{make_loop(arena, count, static_cast<Count>(stride), part.layout), low, high,
            elements};

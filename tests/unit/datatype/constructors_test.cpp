@@ -323,6 +323,11 @@ TEST(Constructors, RefuseWhatIsFarOutOfRange) {
   const TypeRef narrow = make_resized(*behind, 0, 1, large).value();
   EXPECT_TRUE(
       refused(make_subarray(sizes, parts, starts, abi::kOrderC, *narrow, large)));
+  // Elements that overlap: there is room for all of them, but not for the number of their bytes.
+  const TypeRef column = make_vector(3, 1, 2, integer, large).value();
+  const TypeRef dense = make_resized(*column, 0, 1, large).value();
+  const std::vector<Count> most = {kMost / 4}, first = {0};
+  EXPECT_TRUE(refused(make_subarray(most, most, first, abi::kOrderC, *dense, large)));
 }
 
 TEST(Constructors, TakeNoneOfBlocksOfAnyLength) {
