@@ -26,7 +26,7 @@ constexpr int kEnding[] = {SIGTERM, SIGINT, SIGHUP};
 constexpr uint64_t bit_of(int signal) noexcept { return uint64_t{1} << signal; }
 
 // A signal is ours if it points here.
-constinit const char g_mark = 0;
+constinit const char kMark = 0;
 
 bool is_ending(int signal) noexcept {
   for (const int one : kEnding)
@@ -79,7 +79,7 @@ void wake_for_due(const job::Rank& rank) {
   info.si_code = SI_QUEUE;
   info.si_pid = ::getpid();
   info.si_uid = ::getuid();
-  info.si_value.sival_ptr = const_cast<char*>(&g_mark);
+  info.si_value.sival_ptr = const_cast<char*>(&kMark);
   ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, SIGRTMAX, &info);
 }
 
@@ -137,7 +137,7 @@ __attribute__((constructor)) void register_functions() {
 // Not within the scheduler, an MPI call or the output, which a handler that calls exit() would leave locked: there it
 // runs at the end of a wait, or when it is asked for again.
 bool take_carried_signal(int signal, const siginfo_t& info, void* context) {
-  if (signal != SIGRTMAX || info.si_value.sival_ptr != &g_mark) return false;
+  if (signal != SIGRTMAX || info.si_value.sival_ptr != &kMark) return false;
   const job::Rank* const rank = own_rank();
   if (rank == nullptr || rank->libc == nullptr) return true;
   const sched::Execution& self = sched::Execution::self();
