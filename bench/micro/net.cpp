@@ -83,8 +83,9 @@ class OverModule final : public Way, private Receiver {
     peers[static_cast<size_t>(peer_)] = {exchange(socket, module_->address()),
                                          is_same_host, is_same_host};
     if (!module_->connect(peers, *this).ok()) fail("not connected");
-    std::printf(me == 0 ? "eager limit of the module: %zu bytes\n" : "",
-                module_->net().limits(peer_).eager_bytes);
+    if (me == 0)
+      std::printf("eager limit of the module: %zu bytes\n",
+                  module_->net().limits(peer_).eager_bytes);
     std::fflush(stdout);
   }
   const char* name() const override { return "module"; }
