@@ -144,8 +144,9 @@ void NodeJob::let_others_go_on() {
     const uint64_t next_ns = quiet_looks == 0 ? pause_ns : kLastPauseNs;
     const timespec pause{0, static_cast<long>(std::min(next_ns, end_ns - now))};
     ::nanosleep(&pause, nullptr);
-    // Ranks whose handlers for a signal that ends the job have not begun.
-    const int late = rank_signals::push();
+    // Ranks whose handlers for a signal that ends the job have not begun. Not from the handler of a crash: it must not
+    // wake anybody.
+    const int late = crash::is_reporting_thread() ? 0 : rank_signals::push();
     const int count = late + count_that_can_go_on();
     quiet_looks = count == 0 ? quiet_looks + 1 : 0;
     if (count >= fewest) continue;
