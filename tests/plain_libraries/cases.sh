@@ -5,20 +5,10 @@
 build=$1 project=$2 case=$3
 PATH=$build/compat/bin:$build/bin:$PATH
 export PATH
-# Another MPI of this machine shall not be found instead.
-PKG_CONFIG_LIBDIR=/nonexistent
-export PKG_CONFIG_LIBDIR
-unset CC CXX FC F77 CFLAGS LDFLAGS MPICC MPI_HOME
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=tests/names/prepare.sh
+. "$(dirname "$0")/../names/prepare.sh"
 cp "$project"/* "$dir" && cd "$dir" || exit 1
 
-fail() { echo "FAILED: $*" >&2; exit 1; }
-need() { command -v "$1" >/dev/null || left_out "$1 is not installed"; }
-# Where `./run` has installed all that it needs (./run fresh), nothing may be missing.
-left_out() { echo "$1"; [ -z "${MPC_TEST_STRICT:-}" ] || exit 1; exit 77; }
-has() { case $1 in *"$2"*) ;; *) fail "'$2' is missing in: $1" ;; esac; }
-is() { [ "$1" = "$2" ] || fail "'$1' is not '$2'"; }
 # A program alone, as ranks of one process, and as processes: "ok SIZE" by each rank, and a text by each on each stream.
 runs() {
   alone=$(timeout 60 "$@" 2>&1) || fail "$1 alone: $alone"
