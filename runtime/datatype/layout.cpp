@@ -60,8 +60,10 @@ Layout leaf_of(LayoutArena& arena, std::vector<Block>& blocks) {
   }
   if (one_size && one_stride) return Layout::run(first.offset, first.bytes, n, stride);
   Layout leaf;
+  leaf.offset = first.offset;
   leaf.count = n;
   leaf.bytes = total;
+  for (Block& b : blocks) b.offset -= leaf.offset;
   if (one_size) {
     std::vector<Count> offsets(blocks.size());
     std::transform(blocks.begin(), blocks.end(), offsets.begin(),
@@ -104,7 +106,9 @@ Layout make_loop(LayoutArena& arena, Count count, Count stride, const Layout& ch
   loop.bytes = child.bytes * count;
   loop.count = count;
   loop.stride = stride;
-  loop.children = arena.keep(moved(child, -child.offset));
+  Layout first = child;
+  first.offset = 0;
+  loop.children = arena.keep(first);
   return loop;
 }
 
@@ -183,6 +187,8 @@ Layout ListBuilder::finish() {
   }
   if (regular) return make_loop(arena_, n, stride, parts_.front());
   list.shape = Shape::kList;
+  list.offset = parts_.front().offset;
+  for (Layout& part : parts_) part.offset -= list.offset;
   list.bytes = prefix.back();
   list.count = n;
   list.prefix = arena_.keep(std::move(prefix));

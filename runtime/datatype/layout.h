@@ -14,6 +14,9 @@
 //   kLoop     child, child, ... `stride` apart, `count` times
 //   kList     children[count], each with its own offset
 //
+// The offset of a layout is where its first byte lies, and what is inside counts from there: no
+// offset and no sum of them is beyond the bounds of the data, which are known to fit. (A list with
+// an offset of its own would allow two that cancel, and a third that makes the sum overflow.)
 // Offsets are 64-bit and may be negative or absolute addresses (MPI_BOTTOM); every address is
 // computed by integer arithmetic, so that a null base is no special case.
 

@@ -347,6 +347,32 @@ TEST(Constructors, TakeRunsThatEndNearTheEndOfTheAddressSpace) {
   EXPECT_EQ((*both)->size(), 128);
 }
 
+// Two moves that cancel each other almost, and a third: only where the data lie in the end matters.
+TEST(Constructors, TakePartsThatAreMovedFarAndBack) {
+  constexpr Count kMost = INT64_MAX, kAway = kMost - 1000;
+  std::vector<Count> lengths, places;
+  for (Count i = 0; i < 20; ++i) {
+    lengths.push_back(1 + i % 2);
+    places.push_back(kAway + 16 * i);
+  }
+  const TypeRef high =
+      make_hindexed(lengths, places, type(abi::kInt), Binding::kLarge).value();
+  const std::vector<Count> one = {1}, down = {-kMost}, further = {-kAway};
+  const TypeRef low = make_hindexed(one, down, *high, Binding::kLarge).value();
+  EXPECT_EQ(low->true_lb(), kAway - kMost);
+  const TypeRef lowest = make_hindexed(one, further, *low, Binding::kLarge).value();
+  EXPECT_EQ(lowest->true_lb(), -kMost);
+  EXPECT_EQ(lowest->size(), 120);
+  const std::vector<Count> back = {kMost};
+  const TypeRef home = make_hindexed(one, back, *lowest, Binding::kLarge).value();
+  std::vector<int> from(80, 0), to(30, 0);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<int>(i);
+  EXPECT_EQ(pack(from.data(), *home, 1, 0, to.data(), 120), 120U);
+  EXPECT_EQ(to[0], 0);
+  EXPECT_EQ(to[2], 5);
+  EXPECT_EQ(to[29], 77);
+}
+
 // A block for each process is longer than any array; the first one has all of it.
 TEST(Constructors, DealOutAnArrayOfAnyLength) {
   const std::vector<Count> sizes = {INT64_MAX};
