@@ -4,6 +4,7 @@ Role:     starts jobs with a time limit, reads their figures, and says for each 
           time other programs and the hypervisor took meanwhile.
 Users:    bench/compare, bench/against, bench/progress-cost, bench/overlap.
 """
+import ctypes
 import os
 import re
 import resource
@@ -74,10 +75,26 @@ def tell_figure_apart(taken, key):
             sample.apart.add(key)
 
 
+def adopt_orphans():
+    """From now on what a job leaves behind is a child of ours: a launcher that ends its ranks by a signal does not
+    wait for them, and their time would be another program's. Source: prctl(2), PR_SET_CHILD_SUBREAPER."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+
+def reap_orphans():
+    """Caller: no job runs."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
 class Watch:
-    """Foreign CPU and steal between the construction and done()."""
+    """Foreign CPU and steal between the construction and done(), when no job runs."""
 
     def __init__(self):
+        adopt_orphans()
         self.start = self._read()
 
     @staticmethod
@@ -94,6 +111,7 @@ class Watch:
 
     def done(self):
         """(foreign, steal), in cores."""
+        reap_orphans()
         now, busy, own, steal = (b - a for a, b in zip(self.start, self._read()))
         return max(0.0, (busy - own) / now), steal / now
 
