@@ -271,6 +271,32 @@ class Ends(HostedCase):
             self.assertLess(time.monotonic() - begin, SOON_S)
             self.gone(program, f"1000.{os.getpid()}")
 
+    def test_handlers_of_ranks_at_the_end(self):
+        """Rank 1 has a handler that takes its time; it runs once, whoever was sent the signal."""
+        program = self.gcc(
+            "handles", INIT + " static int me, leaves; me = rank, leaves = argc > 2; void save(int s) { usleep(400000);"
+            " char text[40]; int n = snprintf(text, 40, \"rank %d saved at %d\\n\", me, s);"
+            " if (write(1, text, n) != n) _exit(2); if (leaves) exit(0); }"
+            " if (rank == 1) signal(atoi(argv[1]), save);" + READY + " for (;;) pause();" + END)
+        for which, name in ((signal.SIGINT, "Interrupt"), (signal.SIGTERM, "Terminated"),
+                            (signal.SIGHUP, "Hangup")):
+            for is_group in (False, True):
+                for words in ([], ["exit"]):
+                    job = subprocess.Popen([tool("mpcrun"), "-n", "2", *map(str, HOSTED), program, str(int(which)), *words],
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                           start_new_session=True, restore_signals=True,
+                                           preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+                    self.assertEqual(job.stdout.readline(), "ready\n")
+                    if is_group:  # as Ctrl-C and `timeout` do
+                        os.killpg(job.pid, which)
+                    else:
+                        job.send_signal(which)
+                    out, err = job.communicate(timeout=30)
+                    case = (which, is_group, words)
+                    self.assertEqual((job.returncode, err), (128 + which, f"mpcrun: {name}: the job is ended\n"), case)
+                    self.assertEqual(out, f"rank 1 saved at {int(which)}\n", case)
+                    self.gone(program)
+
     def test_nothing_stays_when_mpcrun_is_killed(self):
         job, program = self.start("waits", "sh", "-c")
         job.kill()

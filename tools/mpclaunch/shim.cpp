@@ -273,29 +273,38 @@ bool Shim::begin_end(bool has_grace, int signal) {
   is_ending_ = true;
   explain_ns_ = 0;
   const bool is_rank_there = rank_socket_ >= 0;
-  signal_all_below(is_rank_there ? SIGKILL : SIGTERM, rank_pid_);
-  // Not SIGINT: a terminal's reaches the rank, too.
   const bool is_handled =
-      signal == SIGTERM && is_rank_there && has_handler(rank_pid_, signal);
+      signal != 0 && is_rank_there && has_handler(rank_pid_, signal);
+  signal_all_below(is_rank_there ? SIGKILL : SIGTERM, rank_pid_);
   uint64_t time_ns = has_grace && is_rank_there ? kLastWordsNs : kNoGraceNs;
   if (is_handled) {
     time_ns = wireup::handler_grace_ns();
-    ::kill(rank_pid_, signal);
+    read_signals();
+    if (!has_come_to_rank(signal)) ::kill(rank_pid_, signal);
   }
   kill_ns_ = now_ns() + time_ns;
   return is_handled;
 }
 
 void Shim::take_signals() {
+  read_signals();
+  reap();
+}
+
+void Shim::read_signals() {
   signalfd_siginfo info;
   while (::read(signals_, &info, sizeof info) == sizeof info) {
     const auto signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGUSR1 || signal == SIGUSR2)
       pass_on(signal);
     else if (signal != SIGCHLD)
-      was_interrupted_ = true;  // the launcher knows what to do
+      ends_seen_ |= uint64_t{1} << (signal - 1);  // the launcher knows what to do
   }
-  reap();
+}
+
+// Ctrl-C of a terminal, and what `timeout` sends, come to all of a group of processes.
+bool Shim::has_come_to_rank(int signal) const {
+  return (ends_seen_ >> (signal - 1) & 1) != 0 && ::getpgid(rank_pid_) == ::getpgrp();
 }
 
 void Shim::pass_on(int signal) const {
@@ -326,75 +335,6 @@ void Shim::keep_deadlines() {
     end_all_below();
     has_command_ended_ = true;
   }
-}
-
-// --- reports ------------------------------------------------------------------------------------
-
-void Shim::tell(Report kind, int status, std::string_view text) {
-  RecordHead head{static_cast<int32_t>(kind), status,
-                  static_cast<int32_t>(text.size())};
-  iovec parts[] = {{&head, sizeof head}, {const_cast<char*>(text.data()), text.size()}};
-  msghdr message{};
-  message.msg_iov = parts;
-  message.msg_iovlen = 2;
-  if (kind == Report::kEnding || kind == Report::kDeath) has_told_end_ = true;
-  while (::sendmsg(spec_.launcher, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
-  }
-}
-
-std::string Shim::who() const {
-  return fmt::format("mpcrun: rank {} of {} ({})", spec_.rank, spec_.ranks,
-                     spec_.words.front());
-}
-
-void Shim::tell_missing_finalize(const std::string& how) {
-  tell(
-      Report::kDeath, 1,
-      fmt::format("{}: {} without calling MPI_Finalize; the job is ended", who(), how));
-}
-
-// Returns the exit status of the shim.
-int Shim::report_end() {
-  const int status = status_of(command_status_);
-  if (is_ending_ || has_told_end_) return std::max(status, 1);
-  // The rank's process may have become another program after MPI_Finalize.
-  if (seat_ == Seat::kLeft && !has_told_finished_) tell(Report::kFinished, 0, {});
-  const bool is_signal = WIFSIGNALED(command_status_);
-  const int signal = is_signal ? WTERMSIG(command_status_) : 0;
-  // Ctrl-C reaches all of the terminal's processes, and SIGPIPE means that the reader is gone: the
-  // launcher notices both.
-  if (signal == SIGPIPE || (is_signal && was_interrupted_)) return status;
-  if (is_signal) {
-    tell(Report::kDeath, status,
-         fmt::format("{} died of signal {} ({}); the job is ended", who(), signal,
-                     ::strsignal(signal)));
-  } else if (seat_ == Seat::kTaken && status == 0) {
-    tell_missing_finalize("it ended");
-  } else if (seat_ == Seat::kTaken) {
-    tell(
-        Report::kDeath, status,
-        fmt::format("{} exited with status {} without calling MPI_Finalize; the job is "
-                    "ended",
-                    who(), status));
-  } else if (seat_ == Seat::kLeft && status != 0) {
-    tell(Report::kFailure, status,
-         fmt::format("{} exited with status {}", who(), status));
-  } else if (status != 0) {
-    tell(Report::kEnding, status,
-         fmt::format("{} exited with status {}; the job is ended", who(), status));
-  } else if (seat_ == Seat::kFree) {
-    tell(Report::kStayedOut, 0, who() + " has ended without calling MPI_Init");
-  }
-  return status;
-}
-
-void Shim::report_lost_output() {
-  const int error = pump_.lost_error();
-  if (error == 0 || error == EPIPE) return;
-  tell(Report::kRefusal, job::kExitOutput,
-       fmt::format("mpcrun: rank {}: standard {} could not be written: {}", spec_.rank,
-                   pump_.lost_fd() == STDERR_FILENO ? "error" : "output",
-                   ::strerrordesc_np(error)));
 }
 
 }  // namespace mpc::launch
