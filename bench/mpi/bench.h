@@ -109,7 +109,8 @@ static inline double bench_run(bench_batch* batch, bench_share* share, void* con
   const char* budget = getenv("BENCH_BUDGET_S");
   if (budget && atof(budget) > 0) bench_budget_s = atof(budget);
   double start = bench_now_s();
-  for (;;) { /* warm up and find the length of a batch */
+  batch(1, context); /* the first call also connects, and makes schedules and caches */
+  for (;;) {         /* warm up and find the length of a batch */
     double took = batch(iterations, context);
     long next = took >= bench_batch_s ? 0 : iterations * 2;
     if (took > 0 && next && bench_batch_s / took > 4) next = iterations * 4;
