@@ -81,8 +81,9 @@ class Shim {
   bool has_command_ended_ = false;
   bool is_ending_ = false;  // by an order
   bool has_told_finished_ = false;
-  bool has_told_end_ = false;     // the rank or the shim has reported why the job ends
-  uint64_t ends_seen_ = 0;  // signals that end the job and came here; bit N - 1: signal N
+  bool has_told_end_ = false;  // the rank or the shim has reported why the job ends
+  uint64_t ends_seen_ =
+      0;  // signals that end the job and came here; bit N - 1: signal N
   Deadline explain_ns_ = 0, kill_ns_ = 0;
 };
 
