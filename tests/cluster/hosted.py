@@ -297,6 +297,17 @@ class Ends(HostedCase):
                     self.assertEqual(out, f"rank 1 saved at {int(which)}\n", case)
                     self.gone(program)
 
+    def test_a_failure_after_a_question(self):
+        """Ctrl-\\ comes to all of the terminal's processes, and says nothing of how ranks end."""
+        program = self.gcc("asked", INIT + READY + " if (rank == 1) { sleep(1); exit(5); }" + STUCK + END)
+        job = subprocess.Popen([tool("mpcrun"), "-n", "2", *map(str, HOSTED), program], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.assertEqual(job.stdout.readline(), "ready\n")
+        os.killpg(job.pid, signal.SIGQUIT)
+        _, err = job.communicate(timeout=30)
+        self.assertEqual(job.returncode, 5, err)
+        self.assertRegex(err, r"state of the job\n(.*\n)+mpcrun: rank 1 of 2 .*exited with status 5 without calling")
+
     def test_nothing_stays_when_mpcrun_is_killed(self):
         job, program = self.start("waits", "sh", "-c")
         job.kill()

@@ -297,7 +297,7 @@ void Shim::read_signals() {
     const auto signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGUSR1 || signal == SIGUSR2)
       pass_on(signal);
-    else if (signal != SIGCHLD)
+    else if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)
       ends_seen_ |= uint64_t{1} << (signal - 1);  // the launcher knows what to do
   }
 }
