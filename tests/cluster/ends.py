@@ -171,6 +171,18 @@ class Ends(ClusterCase):
                            options=("--timeout", 4), name="too_long")
         self.assertEqual(err.count("mpcrun:"), 1)
 
+    def test_time_limit_of_hosts_that_do_not_answer(self):
+        agent = os.path.join(self.programs.folder.name, "silent")
+        with open(agent, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nexec sleep 1000.{os.getpid()}\n")
+        os.chmod(agent, 0o755)
+        program = self.build("waits", INIT + END)
+        status, _, err = run("-n", 2, "--hosts", "not.here,nor.there", "--agent", agent, "--timeout", 1, program)
+        self.assertEqual((status, err.splitlines()[1:]), (
+            124, ["no rank has been started: no daemon has connected from not.here, nor.there"]))
+        self.assertRegex(err, "--timeout: the job ran for 1 s; it is ended")
+        self.gone(f"1000.{os.getpid()}")
+
     def test_processes_that_end_at_different_times(self):
         out, err = self.ends("MPI_Finalize(); if (rank == 3) { usleep(500000); puts(\"late\"); }"
                              " return 0;", 0, name="one_is_late")

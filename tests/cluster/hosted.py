@@ -232,6 +232,9 @@ class Ends(HostedCase):
     def test_a_crash(self):
         program = self.gcc("crashes", INIT + "if (rank == 1) raise(SIGSEGV);" + STUCK + END)
         self.fails(128 + signal.SIGSEGV, ("rank 1 of 2", "died of signal 11"), program)
+        pipe = self.gcc("pipes", INIT + "int ends[2]; if (rank == 1 && pipe(ends) == 0) { close(ends[0]);"
+                        " if (write(ends[1], \"x\", 1)) return 8; }" + STUCK + END)
+        self.fails(128 + signal.SIGPIPE, ("rank 1 of 2", "died of signal 13"), pipe)
         # The shell says that on its standard error, and goes on.
         _, _, err = run("-n", 2, *HOSTED, "sh", "-c", f"{program}; sleep 1000.{os.getpid()}")
         self.assertIn("without calling MPI_Finalize", err)

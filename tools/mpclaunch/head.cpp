@@ -246,9 +246,8 @@ void Head::judge(int index, int wait_status) {
     return lose(process, status_of(wait_status), how_it_ended(wait_status));
   const int status = std::max(status_of(wait_status), 1);
   // The reader of the job's output is gone (mpcrun ... | head): nothing is reported.
-  if (status == job::kExitSignal + SIGPIPE) {
+  if (status == job::kExitSignal + SIGPIPE && !verdict_.is_ending())
     return lose_reader();
-  }
   if (verdict_.end(status, fmt::format("mpcrun: {} {}; the job is ended",
                                        process.name(), how_it_ended(wait_status))))
     end_all(Order::kEndSoon);
@@ -315,7 +314,11 @@ void Head::keep_deadlines() {
 // --- what each rank does ------------------------------------------------------------------------
 
 void Head::ask_table(TableQuestion::Why why) {
-  if (!verdict_.is_ending()) table_.begin(why);
+  if (verdict_.is_ending()) return;
+  if (is_started_) return table_.begin(why);
+  take_table(why,
+             fmt::format("no rank has been started: no daemon has connected from {}",
+                         hosts_.missing()));
 }
 
 void Head::take_table(TableQuestion::Why why, const std::string& table) {

@@ -46,6 +46,8 @@ std::string current_folder() {
 // --- the start ----------------------------------------------------------------------------------
 
 Result<> Head::start_all() {
+  if (launch_.timeout_seconds > 0)
+    timeout_ns_ = now_ns() + static_cast<uint64_t>(launch_.timeout_seconds * 1e9);
   if (plan_.has_other_hosts()) {
     MPC_TRY(connect_hosts());
     if (verdict_.is_ending()) return {};
@@ -57,8 +59,6 @@ Result<> Head::start_all() {
   // Created before anything is written.
   if (here_ >= 0) console_memory_ = job::console::make_shared_memory();
   is_started_ = true;
-  if (launch_.timeout_seconds > 0)
-    timeout_ns_ = now_ns() + static_cast<uint64_t>(launch_.timeout_seconds * 1e9);
   start_elsewhere(job);
   return start_here(job);
 }

@@ -59,6 +59,14 @@ bool Hosts::are_all_connected() const {
                      [](const auto& host) { return !host || host->is_greeted; });
 }
 
+std::string Hosts::missing() const {
+  std::string out;
+  for (size_t h = 0; h < hosts_.size(); ++h)
+    if (hosts_[h] && !hosts_[h]->is_greeted)
+      out += (out.empty() ? "" : ", ") + plan_.hosts[h].name;
+  return out;
+}
+
 void Hosts::let_in(int host, int fd) {
   hosts_[static_cast<size_t>(host)]->channel = std::make_unique<Channel>(
       loop_, fd,

@@ -34,6 +34,8 @@ class Hosts {
   // Runs the agents. Errors: kSystem.
   Result<> start(const std::string& agent);
   bool are_all_connected() const;
+  // The names of those that are not, by commas.
+  std::string missing() const;
   // No more daemons are accepted. Caller: not from the loop.
   void close_entrance() { entrance_.close(); }
   void agent_ended(pid_t pid, int wait_status);

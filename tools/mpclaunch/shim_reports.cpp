@@ -50,9 +50,10 @@ int Shim::report_end() {
   if (seat_ == Seat::kLeft && !has_told_finished_) tell(Report::kFinished, 0, {});
   const bool is_signal = WIFSIGNALED(command_status_);
   const int signal = is_signal ? WTERMSIG(command_status_) : 0;
-  // Ctrl-C reaches all of the terminal's processes, which end as they like, and SIGPIPE means that
-  // the reader is gone: the launcher notices both.
-  if (signal == SIGPIPE || ends_seen_ != 0) return status;
+  // Ctrl-C reaches all of the terminal's processes, which end as they like, and the reader of the
+  // output may be gone: the launcher notices both.
+  const bool has_lost_reader = signal == SIGPIPE && pump_.lost_error() == EPIPE;
+  if (has_lost_reader || ends_seen_ != 0) return status;
   if (is_signal) {
     tell(Report::kDeath, status,
          fmt::format("{} died of signal {} ({}); the job is ended", who(), signal,
