@@ -5,7 +5,7 @@ import functools
 import os
 import subprocess
 
-from common import END, INIT, tool, traffic
+from common import END, INIT, SANITIZED, tool, traffic
 from virtual_hosts import HostsCase, main
 
 WHERE = ("char host[256]; gethostname(host, 256); for (int r = 0; r < size; ++r) {"
@@ -53,7 +53,8 @@ class OnHosts(HostsCase):
         program = self.build("numbers", INIT + 'printf("%d %s/%s %s/%s\\n", rank, getenv("PMI_RANK"), getenv("PMI_SIZE"),'
                              ' getenv("MPI_LOCALRANKID"), getenv("OMPI_COMM_WORLD_LOCAL_SIZE"));' + END)
         wanted = ["0 0/3 0/1", "1 1/3 0/2", "2 2/3 1/2"]
-        for words in ((), ("--ranks-per-process", 1)):
+        # A process of its own does not bring what the library needs with a sanitizer.
+        for words in ((),) if SANITIZED else ((), ("--ranks-per-process", 1)):
             status, out, err = self.run_job("--hosts", "h1:1,h2:2", *words, program)
             self.assertEqual((status, sorted(out.splitlines()), err), (0, wanted, ""))
         status, out, err = self.run_job("--hosts", "h1,h2", "--ranks-per-host", 2, program)
