@@ -89,7 +89,8 @@ void flush_fortran_units(job::Job& job) {
   for (int r = local.first; r < local.end && !any; ++r)
     any = flush_of(job.rank(r)) != nullptr;
   if (!any) return;
-  auto* work = new Work{job};
+  static Work* work = nullptr;  // kept: a helper may be stuck in it
+  work = new Work{job};
   for (int stuck = 0; stuck < kHelpers; ++stuck) {
     if (!start_helper(*work) || wait_for(*work, local.size() - stuck)) return;
   }

@@ -9,11 +9,13 @@ export PATH
 . "$(dirname "$0")/../names/prepare.sh"
 cp "$project"/* "$dir" && cd "$dir" || exit 1
 
+# A library with AddressSanitizer needs that first in the process, which mpcrun brings and these programs do not.
+sanitizer=$(ldd "$build/lib/libmpi_abi.so" | sed -n 's/.*libasan.*=> \([^ ]*\).*/\1/p')
 # A program alone, as ranks of one process, and as processes: "ok SIZE" by each rank, and a text by each on each stream.
 runs() {
-  alone=$(timeout 60 "$@" 2>&1) || fail "$1 alone: $alone"
+  alone=$(timeout 60 env ${sanitizer:+"LD_PRELOAD=$sanitizer"} "$@" 2>&1) || fail "$1 alone: $alone"
   has "$alone" "ok 1"
-  for way in "mpcrun -n" "mpirun --ranks-per-process 1 -np"; do
+  for way in "mpcrun -n" "mpirun --ranks-per-process 1${sanitizer:+ -x LD_PRELOAD=$sanitizer} -np"; do
     $way 3 "$@" >out 2>err || fail "$way $1: $(cat out err)"
     is "$(grep -c 'ok 3' out)" 3
   done
@@ -67,7 +69,7 @@ wrapper)
   mpicxx -O1 main.cpp objects.o libplain.a -L. -lsettings -Wl,-rpath,"$dir" -o prog || fail link
   runs ./prog -v -n 42 rest
   # A process is told what it gets: no linker's complaint, as it is settled.
-  is "$(mpicxx main.cpp objects.o libplain.a -L. -lsettings -o prog 2>&1)" ""
+  [ -n "$sanitizer" ] || is "$(mpicxx main.cpp objects.o libplain.a -L. -lsettings -o prog 2>&1)" ""
   # Only position-independent code: the first format, byte for byte as without the folder of the linker.
   gcc -fPIC -c c_part.c between.c objects.c && g++ -std=c++17 -fPIC -c cxx_part.cpp && rm libplain.a &&
     ar rcs libplain.a ./*_part.o between.o || fail compile
@@ -245,6 +247,7 @@ END_OF_F
   ;;
 plugin)
   # A library that the rank opens means the program's variables, too.
+  [ -z "$sanitizer" ] || exit 77  # it takes dlopen() for itself
   gcc -shared -fPIC settings.c -o libsettings.so || fail settings
   cat >opened.c <<'END_OF_C'
 #include <stdio.h>
