@@ -129,7 +129,7 @@ void SpinBudget::stop_looking() noexcept {
 void look_outside() noexcept {
   const Worker* worker = Execution::self().worker();
   Poller* const poller = worker != nullptr ? worker->poller() : poller_of_threads();
-  if (poller != nullptr) poller->come_by();
+  if (poller != nullptr) poller->come_by(now_ns(), false);
 }
 
 namespace {

@@ -120,7 +120,8 @@ class Outside {
   std::atomic<bool> has_posted_{false};
   std::atomic<bool> has_long_{false};  // one of them is long
   std::atomic<int> operations_{0};
-  bool waits_inside_ = false;  // read and written by the main execution
+  std::atomic<uint64_t> came_by_ns_{0};  // see come_by()
+  bool waits_inside_ = false;            // read and written by the main execution
   SpinLock<> lock_;
   std::unordered_map<ContextId, const int*> senders_ MPC_GUARDED_BY(lock_);
   void find_sender(const Mailbox& mine, ContextId context, int source);

@@ -64,8 +64,8 @@ constexpr uint64_t kPeriodWithoutDemandNs = 8'000;
 // After this many polls in a row the waiting rank checks its
 // own ring, which takes about as long as three.
 constexpr int kEagerPolls = 8;
-// For callers that come by, and arm again afterwards: some microseconds.
-constexpr uint64_t kVisitNs = 20'000;
+// For callers that come by, and arm again afterwards: some microseconds. The second one: which do nothing else.
+constexpr uint64_t kVisitNs = 20'000, kVisitAgainNs = 400;
 // At most a tick of the monitor, see Monitor::tick(); the
 // second value where a descriptor is trusted.
 constexpr uint64_t kLateNs = 9'000'000, kLateIfCoveredNs = 150'000'000;
@@ -242,13 +242,20 @@ bool Poller::give_way() noexcept {
   return true;
 }
 
-void Poller::come_by() noexcept {
-  const uint64_t now = now_ns();
-  if (now < last_poll_ns_.load(std::memory_order_relaxed) + kVisitNs) return;
-  begin_look();
-  poll_at(now);
-  look_away(true);
-  end_look(true);
+// The first call arms again afterwards what it has disarmed, which takes microseconds; who asks again at once
+// leaves that as it is.
+bool Poller::come_by(uint64_t now_ns, bool is_again) noexcept {
+  const uint64_t last_ns = last_poll_ns_.load(std::memory_order_relaxed);
+  if (now_ns < last_ns + (is_again ? kVisitAgainNs : kVisitNs)) return false;
+  if (!is_again) begin_look();
+  const bool found = poll_at(now_ns);
+  if (!is_again) {
+    look_away(true);
+    end_look(true);
+  }
+  // The other process may need this core to send what is asked for.
+  if (!found) give_way();
+  return true;
 }
 
 // ---- demand --------------------------------------------------------------------------------

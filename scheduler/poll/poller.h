@@ -99,7 +99,7 @@ class Poller final : private Demand {
   bool may_help_caller() const noexcept;
   void look_away(bool is_over) noexcept;
   // See Demand.
-  void come_by() noexcept override;
+  bool come_by(uint64_t now_ns, bool is_again) noexcept override;
 
   // How long a worker without work polls before it sleeps.
   uint64_t idle_spin_ns() const noexcept;

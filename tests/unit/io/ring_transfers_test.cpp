@@ -21,7 +21,7 @@ struct CountedDemand final : sched::Demand {
     present += static_cast<int>(things);
   }
   void call_now() noexcept override {}
-  void come_by() noexcept override {}
+  bool come_by(uint64_t, bool) noexcept override { return false; }
   void hasten(uint32_t) noexcept override {}
   void lower(uint32_t things, sched::Urgency) noexcept override {
     present -= static_cast<int>(things);

@@ -23,7 +23,7 @@ class CountedDemand final : public sched::Demand {
     if (urgency == sched::Urgency::kNow) urgent_.fetch_add(things);
   }
   void call_now() noexcept override {}
-  void come_by() noexcept override { ++visits; }
+  bool come_by(uint64_t, bool) noexcept override { return ++visits > 0; }
   void hasten(uint32_t things) noexcept override { urgent_.fetch_add(things); }
   void lower(uint32_t things, sched::Urgency urgency) noexcept override {
     things_.fetch_sub(things);

@@ -167,6 +167,25 @@ TEST_P(PollingAlone, CallsThatAskAndWaitSoonArmNothing) {
   EXPECT_TRUE(Settings::assign("net.grace_us=20").ok());
 }
 
+// A time that has not come yet: nobody else polls before it.
+TEST_P(PollingAlone, WhoAsksAgainAtOncePollsSooner) {
+  start_with_net(GetParam());
+  keep_account();
+  spawn(0, [&] {
+    Poller& poller = scheduler_->poller();
+    const uint64_t now = now_ns() + 1000 * kMs, before = since().arms;
+    EXPECT_TRUE(poller.come_by(now, false));
+    const uint64_t polls = net_.polls(), arms = since().arms;
+    EXPECT_FALSE(poller.come_by(now + 2'000, false));
+    EXPECT_FALSE(poller.come_by(now + 100, true));
+    EXPECT_EQ(net_.polls(), polls);
+    EXPECT_TRUE(poller.come_by(now + 2'000, true));
+    EXPECT_EQ(net_.polls(), polls + 1);
+    EXPECT_EQ(since().arms, arms) << "it was armed " << before << " times before";
+  });
+  scheduler_->wait_all();
+}
+
 TEST_P(PollingWorkers, OthersAreLeftAloneUntilATick) {
   start_with_net(GetParam());
   scheduler_->poller().demand().raise();
