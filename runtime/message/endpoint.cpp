@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/job/losses.h"
+#include "runtime/message/lost_members.h"
 #include "runtime/message/remote_trace.h"
 #include "runtime/message/short_wait.h"
 #include "scheduler/outside_work.h"
@@ -211,6 +212,9 @@ void Endpoint::ended_fetch(Operation& receive, Outcome outcome) noexcept {
     receive.status.failed = true;
     receive.status.error = job::losses::may_come() ? Errc::kLost : Errc::kOther;
     receive.status.bytes = 0;
+    if (receive.key.source == kAnySource && job::losses::may_come())
+      note_told(receive.mailbox->world_rank, receive.key.context,
+                receive.status.source);
   }
   if (trace::enabled()) [[unlikely]]
     remote::trace_fetched(receive);

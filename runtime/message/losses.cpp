@@ -226,14 +226,14 @@ void Undertaker::end_what_is_in_vain() {
 
 // Caller: holds the mailbox's lock.
 void Undertaker::fail_receives(Mailbox& mine, Work& work) {
-  std::set<ContextId> told;
+  std::map<ContextId, int> told;
   Entry* next = nullptr;
   for (Entry* entry = mine.posted.first(); entry != nullptr; entry = next) {
     next = entry->next[0];
     const Key key = entry->key;
     const Loss loss = see_loss(mine.world_rank, key.context, key.source);
     if (!loss.is_there) continue;
-    if (key.source == kAnySource) told.insert(key.context);
+    if (key.source == kAnySource) told.emplace(key.context, loss.source);
     auto& receive = static_cast<Operation&>(*entry);
     mine.posted.remove(receive);
     receive.status = Status{};
@@ -243,7 +243,8 @@ void Undertaker::fail_receives(Mailbox& mine, Work& work) {
     receive.status.error = Errc::kLost;
     work.add_completion(receive);
   }
-  for (const ContextId context : told) note_told(mine.world_rank, context);
+  for (const auto& [context, source] : told)
+    note_told(mine.world_rank, context, source);
 }
 
 // What other ranks of this process have offered in collectives that are broken: the receives have failed, or are never

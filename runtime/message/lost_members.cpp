@@ -16,8 +16,15 @@ namespace losses = job::losses;
 
 struct Members {
   std::span<const int> senders, others;
-  // How many deaths among the senders have been reported to receives from any source.
-  size_t told = 0;
+  // The senders whose deaths have been reported to receives from any source.
+  std::vector<int> told;
+
+  bool is_told(int source) const {
+    return std::find(told.begin(), told.end(), source) != told.end();
+  }
+  void tell(int source) {
+    if (!is_told(source)) told.push_back(source);
+  }
 };
 
 std::mutex g_members_lock;
@@ -62,7 +69,8 @@ Loss next_death(const Members& m, int own_rank) {
   const bool is_alone = std::all_of(
       m.senders.begin(), m.senders.end(),
       [&](int world_rank) { return is_lost(world_rank) || world_rank == own_rank; });
-  if (m.told < dead.size()) return {true, dead[m.told]};
+  for (const int source : dead)
+    if (!m.is_told(source)) return {true, source};
   return {is_alone && !dead.empty(), dead.empty() ? kAnySource : dead.back()};
 }
 
@@ -77,7 +85,7 @@ Loss find_loss(const Members& m, ContextId context, int source, int own_rank) {
 void add_members(int rank, ContextId context, std::span<const int> senders,
                  std::span<const int> others) {
   const std::lock_guard lock(g_members_lock);
-  all_members()[{rank, context}] = {senders, others};
+  all_members()[{rank, context}] = {senders, others, {}};
 }
 
 void remove_members(int rank, ContextId context) noexcept {
@@ -90,7 +98,7 @@ Loss take_loss(int rank, ContextId context, int source) {
   Members* const members = find_members(rank, context);
   if (members == nullptr) return {};
   const Loss loss = find_loss(*members, context, source, rank);
-  if (loss.is_there && source == kAnySource) ++members->told;
+  if (loss.is_there && source == kAnySource) members->tell(loss.source);
   return loss;
 }
 
@@ -106,9 +114,9 @@ Loss see_loss(int rank, ContextId context, int source) {
   return members != nullptr ? find_loss(*members, context, source, rank) : Loss{};
 }
 
-void note_told(int rank, ContextId context) {
+void note_told(int rank, ContextId context, int source) {
   const std::lock_guard lock(g_members_lock);
-  if (Members* const members = find_members(rank, context)) ++members->told;
+  if (Members* const members = find_members(rank, context)) members->tell(source);
 }
 
 }  // namespace mpc::msg

@@ -37,7 +37,8 @@ inline bool is_collective(ContextId context) noexcept {
 
 // As take_loss(), but a death that concerns a receive from any source is not taken as reported.
 Loss see_loss(int rank, ContextId context, int source);
-// One more death has been reported to a receive from any source.
-void note_told(int rank, ContextId context);
+// The death of `source`, by its rank in the context, has been reported to a receive from any source: as its loss, or
+// because the data of a message from there, which it had matched, are lost. Caller: any, also before the death is known.
+void note_told(int rank, ContextId context, int source);
 
 }  // namespace mpc::msg

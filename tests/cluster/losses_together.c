@@ -239,6 +239,33 @@ static void storm(int seed) {
   if (rank / per % 2 == 1) pause();
 }
 
+// A long message is under way: its receive, from any source, fails, and says of whom. That is the report of this death.
+static void half_sent(const char* how) {
+  MPI_Request under_way;
+  MPI_Status status;
+  const int to = per < doomed ? 0 : size - 1, last = (to + 1) % size;
+  int in = 0;
+  if (rank == doomed)
+    MPI_Isend(buffer, kLarge, MPI_BYTE, to, 22, MPI_COMM_WORLD, &under_way);
+  expect_good("barrier", MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == doomed) usleep(100000), die(how);
+  if (rank == to) {
+    usleep(400000);
+    for (int i = 0; i < per; ++i) { /* those of its process, and each once */
+      expect_lost("long", MPI_Recv(buffer, kLarge, MPI_BYTE, MPI_ANY_SOURCE, 22,
+                                   MPI_COMM_WORLD, &status));
+      if (!dies(status.MPI_SOURCE)) fail("it lives", status.MPI_SOURCE);
+    }
+    MPI_Send(&in, 1, MPI_INT, last, 23, MPI_COMM_WORLD);
+    expect_good("next", MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 22, MPI_COMM_WORLD,
+                                 MPI_STATUS_IGNORE));
+  }
+  if (rank == last) {
+    MPI_Recv(&in, 1, MPI_INT, to, 23, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(&in, 1, MPI_INT, to, 22, MPI_COMM_WORLD);
+  }
+}
+
 int main(int argc, char** argv) {
   if (argc < 5) return 2;
   const char *part = argv[1], *how = argv[3];
@@ -264,6 +291,7 @@ int main(int argc, char** argv) {
   if (strcmp(part, "split") == 0) split(how);
   if (strcmp(part, "unconcerned") == 0) unconcerned(how);
   if (strcmp(part, "farm") == 0) farm(how);
+  if (strcmp(part, "half_sent") == 0) half_sent(how);
   if (strcmp(part, "storm") == 0) storm(doomed);
   if (strcmp(part, "in_finalize") == 0 && rank == doomed) usleep(300000), die(how);
   if (strcmp(part, "aborts") == 0)

@@ -81,6 +81,9 @@ class Together(TogetherCase):
             with self.subTest(how=how):
                 self.assertEqual(self.goes_on("farm", how).splitlines(), ["600 tasks, sum 179700, 2 lost", "finished"])
 
+    def test_a_message_that_is_half_sent(self):
+        self.assertEqual(self.goes_on("half_sent"), "finished\n")
+
     def test_small_and_large_messages_are_as_elsewhere(self):
         self.assertEqual(self.goes_on("collectives", "kill", 3, 1, options=("--set", "message.eager_limit=0")),
                          "finished\n")
