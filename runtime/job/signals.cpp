@@ -87,7 +87,30 @@ void SignalThread::unblock() {
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
+// A signal to a group of processes came to the launcher, too, whose order to end was sooner.
+void SignalThread::drop_pending() {
+  sigset_t set = taken_signals();
+  sigdelset(&set, SIGQUIT);
+  const timespec at_once{0, 0};
+  while (::sigtimedwait(&set, nullptr, &at_once) > 0) {
+  }
+}
+
+// A signal has come, to this process alone or to the launcher as well, which then tells all its processes to
+// end: they end once, and alike. False: to this process alone.
+bool SignalThread::is_ended_by_launcher() const {
+  constexpr int kMostMs = 300;
+  for (int ms = 0; ms < kMostMs; ++ms) {
+    if (is_to_finish_.load(std::memory_order_acquire)) return true;
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+    if (stop_.load(std::memory_order_acquire)) ::pthread_exit(nullptr);
+  }
+  return false;
+}
+
 void SignalThread::finish() {
+  if (has_launcher(job_)) drop_pending();
   unblock();
   job_.finish();
   __builtin_unreachable();  // gcc loses the attribute for virtual functions
@@ -155,6 +178,7 @@ void SignalThread::serve() {
       });
       continue;
     }
+    if (has_launcher(job_) && is_ended_by_launcher()) finish();
     end_job(kExitSignal + signal,
             fmt::format("mpcrun: {}: the job is ended", ::strsignal(signal)), signal);
   }

@@ -34,6 +34,8 @@ class SignalThread {
  private:
   void serve();
   void unblock();
+  void drop_pending();
+  bool is_ended_by_launcher() const;
   [[noreturn]] void finish();
   // `signal`: it ends the job; ranks that have a handler run it. 0: something else does.
   [[noreturn]] void end_job(int status, const std::string& message, int signal);

@@ -116,6 +116,23 @@ class Ends(ClusterCase):
         status, _, err = self.finish(job, program)
         self.assertEqual((status, err), (130, "mpcrun: Interrupt: the job is ended\n"))
 
+    def test_handlers_when_the_whole_group_gets_the_signal(self):
+        """As by Ctrl-C and `timeout`: mpcrun and its processes get it at once; each handler runs once, and all save."""
+        program = self.build("saves", "static int count; void note(int s) { (void)s; ++count; } int all = 0, own;"
+                             " signal(SIGTERM, note); signal(SIGINT, note);" + INIT + READY +
+                             " while (!all) { usleep(10000); own = *(volatile int*)&count > 0;"
+                             " MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); }"
+                             " MPI_Barrier(MPI_COMM_WORLD); usleep(200000);"
+                             " printf(\"rank %d has saved at %d\\n\", rank, count);" + END)
+        for which in 4 * (signal.SIGTERM, signal.SIGINT):
+            job = subprocess.Popen([tool("mpcrun"), "-n", "4", "-p", "2", "--set", "job.signal_grace_ms=20000", program],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+            self.assertEqual(job.stdout.readline(), "ready\n")
+            os.killpg(job.pid, which)
+            out, err = job.communicate(timeout=60)
+            self.assertEqual((job.returncode, len(err.splitlines())), (128 + which, 1), err)
+            self.assertEqual(sorted(out.splitlines()), [f"rank {r} has saved at 1" for r in range(4)], err)
+
     def test_keys_of_a_terminal(self):
         program = self.build("waits", INIT + READY + STUCK + END)
         job, terminal = pty.fork()
