@@ -45,8 +45,9 @@ class Demand {
   // on finds a poller. It holds until the next thread stops looking. Caller: as raise().
   virtual void call_now() noexcept = 0;
   // For calls that do not poll for long, but come by: MPI_Test and its kin. Polls, unless that has been done some
-  // microseconds ago, or a moment ago if `is_again`: the caller does nothing but ask. If nothing was there, gives the core to another process of the job that has to share it. Caller:
-  // an execution of a rank, without locks; a thread that is on no worker, too. Switches: no. True: it has polled.
+  // microseconds ago; or a moment ago if `is_again`: the caller does nothing but ask. If nothing was there, gives the
+  // core to another process of the job that has to share it. True: it has polled. Caller: an execution of a rank,
+  // without locks; a thread that is on no worker, too. Switches: no.
   virtual bool come_by(uint64_t now_ns, bool is_again) noexcept = 0;
   // Called once for each raise, with its urgency; also from within EventSource::poll(). Cost: one locked
   // addition.
