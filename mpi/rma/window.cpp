@@ -41,7 +41,7 @@ Err check_assert(int given, int allowed) {
 void relax_after_reading(Win& win) {
   if (!win.has_read.load(std::memory_order_relaxed)) return;
   win.has_read.store(false, std::memory_order_relaxed);
-  msg::relax(win.self());
+  msg::relax(win.self(), false);  // what it has read came by a poll
 }
 
 namespace {

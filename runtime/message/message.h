@@ -59,8 +59,9 @@ bool progress(job::Rank& self);
 using ProgressHook = bool (*)(job::Rank&);
 void add_progress_hook(ProgressHook hook);
 // For calls that test and find nothing (MPI_Test, MPI_Iprobe in a user's loop): after
-// a few of them in a row lets the other ranks of this worker run. Switches: sometimes.
-void relax(job::Rank& self);
+// a few of them in a row lets the other ranks of this worker run. asks_again: a caller that does nothing else polls for
+// other processes each time. Switches: sometimes.
+void relax(job::Rank& self, bool asks_again = true);
 // Waits until the request is complete. Switches: yes.
 void wait(job::Rank& self, Request& request, const sched::WaitReason& why);
 // Waits until all of the requests (null ones are skipped, inactive ones count as complete) are

@@ -91,7 +91,7 @@ class Outside {
   }
   // The caller, any thread of the rank, tests something, and may do so again after a while: it polls, unless
   // another thread has done so lately.
-  void come_by() noexcept;
+  void come_by(bool asks_again) noexcept;
   // The rank ends, and its operations under way are forgotten.
   void note_rank_end() noexcept;
 

@@ -148,12 +148,12 @@ void Outside::note_started(Mailbox& mine) noexcept {
   note_end(mine);
 }
 
-void Outside::come_by() noexcept {
+void Outside::come_by(bool asks_again) noexcept {
   constexpr uint64_t kAtOnceNs = 1'000;
   const uint64_t now_ns = sched::now_ns();
   // Relaxed, of any thread of the rank: a hint.
   const uint64_t before_ns = came_by_ns_.load(std::memory_order_relaxed);
-  const bool is_again = now_ns < before_ns + kAtOnceNs;
+  const bool is_again = asks_again && now_ns < before_ns + kAtOnceNs;
   const bool has_polled = g_demand->come_by(now_ns, is_again);
   // Without the time for which another process had the core.
   came_by_ns_.store(has_polled ? sched::now_ns() : now_ns, std::memory_order_relaxed);

@@ -362,12 +362,12 @@ bool progress(job::Rank& self) {
   return poll_and_run_hooks(mine);
 }
 
-void relax(job::Rank& self) {
+void relax(job::Rank& self, bool asks_again) {
   constexpr unsigned kPollsBeforeYield = 4;
   Mailbox& mine = mailbox_of(self);
   sched::Execution& me = sched::Execution::self();
   if (g_has_outside) [[unlikely]]
-    mine.outside.come_by();
+    mine.outside.come_by(asks_again);
   if (!is_main(mine, me)) {
     me.yield();
     return;
