@@ -2,7 +2,7 @@
 
 Role:     starts jobs with a time limit, reads their figures, and says for each how much CPU
           time other programs and the hypervisor took meanwhile.
-Users:    bench/compare, bench/against, bench/progress-cost, bench/overlap.
+Users:    bench/compare, bench/against, bench/progress-cost, bench/overlap, tests/programs.
 """
 import ctypes
 import os
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+PR_SET_CHILD_SUBREAPER = 36     # linux/prctl.h
 FOREIGN_LIMIT = 0.10    # of one core: more than this and a sample is not quiet
 STEAL_LIMIT = 0.03
 APART = 1.6             # cores are elsewhere if a line takes so many times as long between them
@@ -78,7 +79,7 @@ def tell_figure_apart(taken, key):
 def adopt_orphans():
     """From now on what a job leaves behind is a child of ours: a launcher that ends its ranks by a signal does not
     wait for them, and their time would be another program's. Source: prctl(2), PR_SET_CHILD_SUBREAPER."""
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def reap_orphans():

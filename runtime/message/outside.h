@@ -90,7 +90,7 @@ class Outside {
     if (may_help(mine)) raise(has_polled ? kCanWait : kUrgent);
   }
   // The caller, any thread of the rank, tests something, and may do so again after a while: it polls, unless
-  // another thread has done so lately.
+  // another thread has done so lately. asks_again: it does nothing else, and polls sooner if it was here a moment ago.
   void come_by(bool asks_again) noexcept;
   // The rank ends, and its operations under way are forgotten.
   void note_rank_end() noexcept;

@@ -279,7 +279,7 @@ bool Shim::begin_end(bool has_grace, int signal) {
   uint64_t time_ns = has_grace && is_rank_there ? kLastWordsNs : kNoGraceNs;
   if (is_handled) {
     time_ns = wireup::handler_grace_ns();
-    read_signals();
+    take_signals();
     if (!has_come_to_rank(signal)) ::kill(rank_pid_, signal);
   }
   kill_ns_ = now_ns() + time_ns;
@@ -287,11 +287,6 @@ bool Shim::begin_end(bool has_grace, int signal) {
 }
 
 void Shim::take_signals() {
-  read_signals();
-  reap();
-}
-
-void Shim::read_signals() {
   signalfd_siginfo info;
   while (::read(signals_, &info, sizeof info) == sizeof info) {
     const auto signal = static_cast<int>(info.ssi_signo);
@@ -300,6 +295,7 @@ void Shim::read_signals() {
     else if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)
       ends_seen_ |= uint64_t{1} << (signal - 1);  // the launcher knows what to do
   }
+  reap();
 }
 
 // Ctrl-C of a terminal, and what `timeout` sends, come to all of a group of processes.

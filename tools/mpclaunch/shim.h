@@ -53,7 +53,6 @@ class Shim {
   void rank_has_ended();
   void take_orders();
   void take_signals();
-  void read_signals();
   bool has_come_to_rank(int signal) const;
   void pass_on(int signal) const;
   void reap();
@@ -82,8 +81,8 @@ class Shim {
   bool is_ending_ = false;  // by an order
   bool has_told_finished_ = false;
   bool has_told_end_ = false;  // the rank or the shim has reported why the job ends
-  uint64_t ends_seen_ =
-      0;  // signals that end the job and came here; bit N - 1: signal N
+  // Signals that end the job and came here; bit N - 1: signal N.
+  uint64_t ends_seen_ = 0;
   Deadline explain_ns_ = 0, kill_ns_ = 0;
 };
 
