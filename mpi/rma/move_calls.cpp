@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mpi/rma/operations.h"
+#include "runtime/message/joint_copy.h"
 #include "runtime/rma/queue_limits.h"
 #include "runtime/transport/memory/copy.h"
 
@@ -72,9 +73,31 @@ Err check_origin(const Side& origin, Count room) {
 
 namespace {
 
+// So many elements may be a long copy, which the target may have a part in. Their number is at hand anyway: that test costs
+// nothing. A few elements of a large type are copied by the origin alone.
+constexpr Count kMany = 4 << 10;
+
+// Which of the two is memory of rank `target`?
+struct Way {
+  Win& win;
+  int target;
+  msg::Copied which;
+};
+
+[[gnu::noinline]] void move_long(const Way& way, void* to, const void* from,
+                                 Count bytes) noexcept {
+  if (bytes == 0) return;  // the pointers may be null
+  job::Rank* const member = rma::member_of(way.win.target(way.target));
+  if (member != nullptr &&
+      msg::copy_jointly(*member, to, from, static_cast<size_t>(bytes), way.which))
+    return;
+  transport::copy_bytes(to, from, static_cast<size_t>(bytes));
+}
+
 // Origin and target may be the same memory: MPI forbids it, but programs do it.
-void move(void* to, const dt::Datatype& to_type, Count to_count, const void* from,
-          const dt::Datatype& from_type, Count from_count) noexcept {
+// `way` is null if there is nothing to share: few bytes, or an operation that has waited and is done by any thread.
+void move(const Way* way, void* to, const dt::Datatype& to_type, Count to_count,
+          const void* from, const dt::Datatype& from_type, Count from_count) noexcept {
   const Count bytes = from_type.size() * from_count;
   if (to == from && &to_type == &from_type) return;
   if (!to_type.is_contiguous() || !from_type.is_contiguous()) {
@@ -82,6 +105,8 @@ void move(void* to, const dt::Datatype& to_type, Count to_count, const void* fro
   } else if (bytes == 8) {
     // Neither pointer is null for contiguous data: Target::find(), check_origin().
     __builtin_memcpy(to, from, 8);  // NOLINT(clang-analyzer-unix.cstring.NullArg)
+  } else if (way != nullptr) {
+    move_long(*way, to, from, bytes);
   } else if (bytes > 0) {
     transport::copy_bytes(to, from, static_cast<size_t>(bytes));
   }
@@ -92,9 +117,11 @@ void move(void* to, const dt::Datatype& to_type, Count to_count, const void* fro
 namespace {
 
 // `at` by reference: it is read after the check, and occupies no register until then.
-Err put_at(char* const& at, const Side& origin, Count count, const dt::Datatype& type) {
+[[gnu::always_inline]] inline Err put_at(char* const& at, const Side& origin,
+                                         Count count, const dt::Datatype& type,
+                                         const Way* way = nullptr) {
   MPC_MPI_TRY(check_origin(origin, type.size() * count));
-  move(at, type, count, origin.address, origin.type, origin.count);
+  move(way, at, type, count, origin.address, origin.type, origin.count);
   return kSuccess;
 }
 
@@ -109,11 +136,13 @@ Err check_result(const Side& origin, Count bytes) {
   return check_origin(origin, origin.bytes());
 }
 
-Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype& type,
-           Win& win) {
+[[gnu::always_inline]] inline Err get_at(char* const& at, const Side& origin,
+                                         Count count, const dt::Datatype& type,
+                                         Win& win, const Way* way = nullptr) {
   MPC_MPI_TRY(check_result(origin, type.size() * count));
   win.has_read.store(true, std::memory_order_relaxed);
-  move(const_cast<void*>(origin.address), origin.type, origin.count, at, type, count);
+  move(way, const_cast<void*>(origin.address), origin.type, origin.count, at, type,
+       count);
   return kSuccess;
 }
 
@@ -137,7 +166,7 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
   } else {
     operation.run = [at, type = dt::TypeRef(&spot.type), count = spot.count,
                      from = origin.buffer(), from_type = dt::TypeRef(&origin.type)] {
-      move(at, *type, count, from.base, *from_type, from.count);
+      move(nullptr, at, *type, count, from.base, *from_type, from.count);
     };
   }
   win.access.push(spot.target, std::move(operation), later);
@@ -153,13 +182,13 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
                   {.run =
                        [at, type = dt::TypeRef(&spot.type), count = spot.count,
                         to = origin.buffer(), to_type = dt::TypeRef(&origin.type)] {
-                         move(to.base, *to_type, to.count, at, *type, count);
+                         move(nullptr, to.base, *to_type, to.count, at, *type, count);
                        }},
                   later);
   return kSuccess;
 }
 
-// For windows that span processes, and epochs in which operations may have to wait. These are separate functions,
+// For windows that span processes, epochs in which operations may have to wait, and long ones. These are separate functions,
 // so that the others need no registers for them.
 [[gnu::noinline, gnu::cold]] Err put_slowly(const char* call, const Side& origin,
                                             const rma::Spot& spot, Win& win,
@@ -167,7 +196,10 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
   char* at = nullptr;
   const Err found =
       find_target(call, win, spot.target, spot.disp, spot.type, spot.count, &at);
-  if (!found) return put_at(at, origin, spot.count, spot.type);
+  if (!found) {
+    const Way way{win, spot.target, msg::Copied::kToOther};
+    return put_at(at, origin, spot.count, spot.type, &way);
+  }
   if (is_queued(found)) return put_later(at, origin, spot, win, later);
   if (!is_elsewhere(found)) return found;
   MPC_MPI_TRY(check_origin(origin, spot.bytes()));
@@ -182,7 +214,10 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
   char* at = nullptr;
   const Err found =
       find_target(call, win, spot.target, spot.disp, spot.type, spot.count, &at);
-  if (!found) return get_at(at, origin, spot.count, spot.type, win);
+  if (!found) {
+    const Way way{win, spot.target, msg::Copied::kFromOther};
+    return get_at(at, origin, spot.count, spot.type, win, &way);
+  }
   if (is_queued(found)) return get_later(at, origin, spot, win, later);
   if (!is_elsewhere(found)) return found;
   MPC_MPI_TRY(check_result(origin, spot.bytes()));
@@ -197,7 +232,7 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
 Err put(const char* call, const Side& origin, int target, Count disp, Count count,
         const dt::Datatype& type, Win& win, IsOver* later) {
   if (target == MPI_PROC_NULL) return kSuccess;
-  if (win.access.may_be_later()) [[unlikely]]
+  if (win.access.may_be_later() || origin.count >= kMany) [[unlikely]]
     return put_slowly(call, origin, {target, disp, type, count}, win, later);
   char* at = nullptr;
   MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
@@ -207,7 +242,7 @@ Err put(const char* call, const Side& origin, int target, Count disp, Count coun
 Err get(const char* call, const Side& origin, int target, Count disp, Count count,
         const dt::Datatype& type, Win& win, IsOver* later) {
   if (target == MPI_PROC_NULL) return kSuccess;
-  if (win.access.may_be_later()) [[unlikely]]
+  if (win.access.may_be_later() || origin.count >= kMany) [[unlikely]]
     return get_slowly(call, origin, {target, disp, type, count}, win, later);
   char* at = nullptr;
   MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));

@@ -3,11 +3,21 @@
 #include <algorithm>
 
 #include "base/counter.h"
+#include "base/settings.h"
 #include "runtime/message/short_wait.h"
 #include "runtime/transport/memory/copy.h"
 
 namespace mpc::msg {
 namespace {
+
+IntSetting s_least{
+    "message.shared_copy",
+    512 << 10,
+    "bytes",
+    "Messages, puts and gets of this length are copied by both ranks if the other "
+    "one waits actively; 0: never",
+    0,
+    INT64_MAX};
 
 Counter helped_counter{"message.helped_pieces",
                        "Pieces of long copies made by the rank at the other end"};
@@ -26,6 +36,11 @@ size_t piece_of(size_t n) noexcept {
 }
 
 }  // namespace
+
+bool SharedCopy::pays(int64_t bytes) noexcept {
+  const int64_t least = s_least.get();
+  return least != 0 && bytes >= least;
+}
 
 // Moves from closed to opening; then the fields are ours.
 bool SharedCopy::begin_opening(uint64_t& round) noexcept {

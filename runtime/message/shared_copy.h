@@ -27,6 +27,9 @@ class HelpedPieces {
 
 class alignas(64) SharedCopy {
  public:
+  // Is a copy so long that it should be offered (setting message.shared_copy)? Caller: any.
+  static bool pays(int64_t bytes) noexcept;
+
   // Copies n bytes that do not overlap, with the owner's help if it comes. False: nothing was
   // done, because another copy is offered to this owner now. Switches: no; waits for the piece that
   // the helper is copying, some microseconds.

@@ -21,14 +21,6 @@
 namespace mpc::msg {
 namespace {
 
-IntSetting shared_copy_setting{"message.shared_copy",
-                               512 << 10,
-                               "bytes",
-                               "Messages of this length are copied by both ranks if "
-                               "the other one waits actively; 0: never",
-                               0,
-                               INT64_MAX};
-
 // The list that this execution is processing, if any (a thread_local belongs to the
 // user-level thread). Work is run without switching, so one level is enough.
 thread_local Work* t_running = nullptr;
@@ -304,8 +296,7 @@ bool copy_and_reduce(Operation& receive, const Operation& send) noexcept {
 // The mailbox of a rank that waits and could take part in the copy, or null. In the background the
 // copy is offered to the receiver in any case: it may reach its wait meanwhile.
 Mailbox* helper_for(const Operation& receive, const Operation& send) noexcept {
-  const int64_t least = shared_copy_setting.get();
-  if (least == 0 || send.bytes < least || sched::Emulation::is_on() ||
+  if (!SharedCopy::pays(send.bytes) || sched::Emulation::is_on() ||
       !receive.type->is_contiguous() || !send.type->is_contiguous())
     return nullptr;
   const job::Rank* const self = job::current_rank();

@@ -50,6 +50,8 @@ class LocalQueue {
   ~LocalQueue();
   LocalQueue(const LocalQueue&) = delete;
 
+  job::Rank& self() const noexcept { return self_; }
+
   // True: nothing waits, and all that has waited is done. Order: acquire.
   bool is_empty() const noexcept {
     return awaited_.load(std::memory_order_acquire) == 0;
@@ -131,5 +133,12 @@ class LocalQueue {
   std::unordered_map<int, State> states_
       MPC_GUARDED_BY(lock_);  // of targets that had to wait
 };
+
+// The rank whose part of a window this is, while it has the window; null: it lives elsewhere.
+inline job::Rank* member_of(const Target& target) noexcept {
+  // Acquire pairs with Access::Access().
+  const LocalQueue* const its = target.queue.load(std::memory_order_acquire);
+  return its != nullptr ? &its->self() : nullptr;
+}
 
 }  // namespace mpc::rma

@@ -236,6 +236,23 @@ class Failures(unittest.TestCase):
             self.assertTrue(own in err or words in err, (kind, count, err))
 
     @unittest.skipIf(sanitized("address", "thread"), "the sanitizer has its own report of signals")
+    def test_a_bad_buffer_of_a_long_put_is_the_fault_of_its_rank(self):
+        program = self.programs.compile(
+            "put.c",
+            "#include <mpi.h>\n#include <stdlib.h>\n"
+            "int main(int c, char **v) { MPI_Init(&c, &v); int r, n = 1 << 20; char *m; MPI_Win w;\n"
+            " MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
+            " MPI_Win_allocate(n, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &m, &w); MPI_Win_fence(0, w);\n"
+            " if (r == 0) { if (v[1][0] == 'p') MPI_Put((void *)16, n, MPI_CHAR, 1, 0, n, MPI_CHAR, w);\n"
+            "  else MPI_Get((void *)16, n, MPI_CHAR, 1, 0, n, MPI_CHAR, w); }\n"
+            " MPI_Win_fence(0, w); MPI_Finalize(); return 0; }\n", "-w", "-O1", "-g")
+        for kind, call in (("p", "copying from the buffer of rank 0's MPI_Put"),
+                           ("g", "copying to the buffer of rank 0's MPI_Get")) * 3:
+            status, _, err = run("-n", 2, program, kind)
+            self.assertEqual(status, SEGV, err)
+            self.assertTrue("rank 0 of 2" in err or call in err, (kind, err))
+
+    @unittest.skipIf(sanitized("address", "thread"), "the sanitizer has its own report of signals")
     def test_the_report_begins_a_line(self):
         program = self.programs.build(
             "no_newline", INIT + 'if (rank == 1) { printf("no newline"); fflush(stdout); '
