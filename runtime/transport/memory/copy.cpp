@@ -12,7 +12,7 @@ namespace {
 // The C library (glibc 2.36) moves strings by one instruction up to the size of the level 2 cache, and more by a loop. On
 // these processors the loop takes 17.5 us for 1 MiB where the instruction takes 14.7, or 16.3
 // if the target is not aligned to a line; from 4 MiB on both wait for memory
-// (Zen 5, level 2 of 1 MiB; docs/message-cost.md). Others were not measured.
+// (Zen 5, level 2 of 1 MiB; docs/design/0015-shared-copies.md). Others were not measured.
 constexpr size_t kPiece = 256 << 10;
 constexpr size_t kLeastInPieces = 512 << 10;
 constexpr size_t kMostInPieces = 2 << 20;
