@@ -116,6 +116,12 @@ class Hosts:
         subprocess.run(["sh", str(SCRIPT), "link", str(self.folder / "net"), host, state],
                        check=True, timeout=10)
 
+    def limit(self, rate):
+        """What the cable of each host carries at most, as tc names it; "none"."""
+        for host in self.names:
+            subprocess.run(["sh", str(SCRIPT), "limit", str(self.folder / "net"), host, rate],
+                           check=True, timeout=10)
+
     def pids(self, host):
         """The processes on a host, without the host's own ones; numbers of this machine."""
         found = []

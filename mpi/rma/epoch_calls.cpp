@@ -36,6 +36,8 @@ Err win_fence(int assert, Win& win) {
   if ((assert&(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED)) == MPI_MODE_NOPRECEDE &&
       win.access.may_fence_later()) [[unlikely]] {
     fence_later(win);
+    // Members that share the core come to the fence only if they get it.
+    if (win.access.must_give_way()) sched::Execution::self().yield();
     return kSuccess;
   }
   const Err error = finish("MPI_Win_fence", win, MPI_PROC_NULL);

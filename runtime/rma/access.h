@@ -80,6 +80,8 @@ class alignas(64) Access {  // written in each epoch
   // go when all have come. begin_fence() instead of after_fence(); end_fence() is called, once, when all members have come.
   // Caller of end_fence(): any, before await_fence() lets the member go on.
   bool may_fence_later() const noexcept;
+  // Ranks outnumber the cores: a call that need not wait gives the core away once, so that others of the core come, too.
+  bool must_give_way() const noexcept { return must_wait_; }
   void begin_fence();
   void end_fence();
   // Called before any other call that begins or ends an epoch, if there is such a fence. Switches: yes.

@@ -7,6 +7,7 @@
 #   hosts.sh up DIR N [6]      hosts h1 .. hN; what they need to know lies in DIR; 6: with IPv6 only
 #   hosts.sh exec DIR hK CMD   runs a command there
 #   hosts.sh link DIR hK up|down   plugs its cable in or out
+#   hosts.sh limit DIR hK RATE|none  what its cable carries at most, as tc names it (1gbit)
 #   hosts.sh ps DIR hK         its processes
 #   hosts.sh down DIR          nothing stays
 #
@@ -154,7 +155,10 @@ case $command in
   settle) settle "$@" ;;
   exec) dir=$1 host=$2; shift 2; into=exec; inside "$dir/$host" "$@" ;;
   link) inside "$1/$2" ip link set eth0 "$3" ;;
+  limit)
+    inside "$1/$2" tc qdisc del dev eth0 root 2>/dev/null || true
+    [ "$3" = none ] || inside "$1/$2" tc qdisc add dev eth0 root tbf rate "$3" burst 256k latency 50ms ;;
   ps) inside "$1/$2" ps -e -o pid=,args= ;;
   down) down "$1" ;;
-  *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
