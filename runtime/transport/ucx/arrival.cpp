@@ -7,7 +7,7 @@
 namespace mpc::transport::ucx {
 namespace {
 
-// At most so many steps of UCX before finish() handles what they have brought.
+// At most so many steps of UCX in a poll, if none brings anything for a rank.
 constexpr int kMostSteps = 16;
 
 // Offers of all processes in one table. Numbers count offers, so 2^44 are enough.
@@ -134,6 +134,8 @@ bool UcxNet::poll() noexcept {
     for (int step = 0; step < kMostSteps && ucp_->progress(); ++step) {
       has_news = true;
       serve_outbox();
+      // Somebody waits for it. A step that finds nothing more is a system call over sockets.
+      if (is_finish_due_ || first_ended_ != nullptr) break;
     }
     serve_outbox();
     is_poll_due_ = false;
