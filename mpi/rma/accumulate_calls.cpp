@@ -15,6 +15,8 @@
 namespace mpc::mpi {
 namespace {
 
+using rma::AccumulateGate;
+
 const char* name_of(const dt::Datatype& element) noexcept {
   return predefined_type_name(element.abi_code());
 }
@@ -61,6 +63,13 @@ Bytes copy_of(const void* from, Count bytes) {
   return from == nullptr ? Bytes() : Bytes(first, first + bytes);
 }
 
+// Of an operation that any thread will do.
+AccumulateGate::Passage later_passage(Win& win, int target) noexcept {
+  AccumulateGate::Passage who = win.access.passage(target);
+  who.is_main = false;
+  return who;
+}
+
 // For an operation that waits: small origins are copied, because many programs use them again too early.
 [[gnu::noinline, gnu::cold]] void accumulate_later(const rma::ElementOp& op, char* at,
                                                    const rma::Spot& spot,
@@ -72,13 +81,14 @@ Bytes copy_of(const void* from, Count bytes) {
       bytes <= Count{rma::kLittleBytes} && (bytes == 0 || from.type->is_contiguous());
   rma::Buffer result;
   if (to != nullptr) result = *to;
-  auto run = [op, at, type = dt::TypeRef(&spot.type), count = spot.count, from, result,
+  auto run = [who = later_passage(win, spot.target), op, at,
+              type = dt::TypeRef(&spot.type), count = spot.count, from, result,
               from_type = dt::TypeRef(from.type),
               result_type = dt::TypeRef(result.type),
               data = is_little ? copy_of(from.base, bytes) : Bytes()] {
     rma::Buffer origin = from;
     if (!data.empty()) origin.base = const_cast<std::byte*>(data.data());
-    rma::accumulate(op, {at, type.get(), count}, origin,
+    rma::accumulate(who, op, {at, type.get(), count}, origin,
                     result.type != nullptr ? &result : nullptr);
   };
   win.access.push(spot.target,
@@ -132,7 +142,7 @@ Err accumulate(const char* call, const Side& origin, const Side* result, int tar
   if (is_queued(found)) [[unlikely]]
     accumulate_later(bound, at, {target, disp, type, count}, from, to, win, later);
   else
-    rma::accumulate(bound, {at, &type, count}, from, to);
+    rma::accumulate(win.access.passage(target), bound, {at, &type, count}, from, to);
   return kSuccess;
 }
 
@@ -242,14 +252,17 @@ Err fetch_and_op(const void* origin_addr, void* result_addr,
     win.access.push(
         target_rank,
         {.run =
-             [bound, at, result_addr,
+             [who = later_passage(win, target_rank), bound, at, result_addr,
               data = copy_of(origin_addr, reads_only(op) ? 0 : datatype.extent())] {
-               bound.apply(at, data.empty() ? nullptr : data.data(), result_addr);
+               AccumulateGate::pass(who, [&] {
+                 bound.apply(at, data.empty() ? nullptr : data.data(), result_addr);
+               });
              }},
         nullptr);
     return kSuccess;
   }
-  bound.apply(at, origin_addr, result_addr);
+  AccumulateGate::pass(win.access.passage(target_rank),
+                       [&] { bound.apply(at, origin_addr, result_addr); });
   return kSuccess;
 }
 
@@ -280,16 +293,20 @@ Err compare_and_swap(const void* origin_addr, const void* compare_addr,
   if (is_queued(found)) [[unlikely]] {
     win.access.push(target_rank,
                     {.run =
-                         [&datatype, at, result_addr,
-                          origin = copy_of(origin_addr, datatype.extent()),
+                         [who = later_passage(win, target_rank), &datatype, at,
+                          result_addr, origin = copy_of(origin_addr, datatype.extent()),
                           compare = copy_of(compare_addr, datatype.extent())] {
-                           rma::compare_and_swap(datatype, at, origin.data(),
-                                                 compare.data(), result_addr);
+                           AccumulateGate::pass(who, [&] {
+                             rma::compare_and_swap(datatype, at, origin.data(),
+                                                   compare.data(), result_addr);
+                           });
                          }},
                     nullptr);
     return kSuccess;
   }
-  rma::compare_and_swap(datatype, at, origin_addr, compare_addr, result_addr);
+  AccumulateGate::pass(win.access.passage(target_rank), [&] {
+    rma::compare_and_swap(datatype, at, origin_addr, compare_addr, result_addr);
+  });
   return kSuccess;
 }
 

@@ -67,6 +67,11 @@ class alignas(64) Access {  // written in each epoch
   // Does anything wait for a target in the own process?
   bool has_queued() const noexcept { return !local_.is_empty(); }
   Wants wants(int target);
+  // For accumulates of the calling execution.
+  AccumulateGate::Passage passage(int target) noexcept {
+    const bool is_main = self_.execution == &sched::Execution::self();
+    return {share_.gate(), target, me_, is_main};
+  }
   // Operations with requests are for locks only (MPI-4.1 section 12.3.5).
   bool is_passive() const noexcept {
     const Mode mode = mode_.load(std::memory_order_relaxed);

@@ -169,23 +169,92 @@ void ElementOp::apply(void* target, const void* origin, void* result) const noex
             static_cast<char*>(result), 1);
 }
 
+void ElementOp::apply_alone(char* target, const char* origin, char* result,
+                            Count n) const noexcept {
+  const Count extent = element_->extent(), bytes = n * extent;
+  // Bytes are moved in the order that move_bytes() promises; a result in the place of the origin is no legal
+  // program's, but worked.
+  const bool may_be_one = result != nullptr && origin != nullptr &&
+                          result < origin + bytes && origin < result + bytes;
+  if (extent == 1 || may_be_one) return apply_run(target, origin, result, n);
+  const bool is_dense = element_->size() == extent;
+  const auto move = [&](char* to, const char* from) {
+    if (is_dense)
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+    else
+      dt::copy(to, *element_, n, from, *element_, n);
+  };
+  if (result != nullptr) move(result, target);
+  if (way_ == Way::kReplace)
+    move(target, origin);
+  else if (way_ != Way::kRead)
+    kernel_(origin, target, n);
+}
+
+namespace {
+
+// The elements of all sides, in step.
+class Steps {
+ public:
+  Steps(const ElementOp& op, const Buffer& target, const Buffer& origin,
+        const Buffer* result, Count first) noexcept
+      : op_(op), to_(target.base, *target.type, target.count, op.element(), first) {
+    if (origin.type != nullptr)
+      from_.emplace(origin.base, *origin.type, origin.count, op.element());
+    if (result != nullptr)
+      back_.emplace(result->base, *result->type, result->count, op.element());
+  }
+  bool are_left() const noexcept {
+    return to_.left() > 0 && (!from_ || from_->left() > 0) &&
+           (!back_ || back_->left() > 0);
+  }
+  // Applies the operation to the next run, of `most` elements at most; returns their number.
+  template <class Apply>
+  Count once(Count most, Apply apply) noexcept {
+    Count n = std::min(most, to_.run());
+    if (from_) n = std::min(n, from_->run());
+    if (back_) n = std::min(n, back_->run());
+    (op_.*apply)(to_.address(), from_ ? from_->address() : nullptr,
+                 back_ ? back_->address() : nullptr, n);
+    to_.pass(n);
+    if (from_) from_->pass(n);
+    if (back_) back_->pass(n);
+    return n;
+  }
+
+ private:
+  const ElementOp& op_;
+  dt::ElementRuns to_;
+  std::optional<dt::ElementRuns> from_, back_;
+};
+
+// From so many bytes of a target's memory on one lock costs less than the atomics.
+constexpr Count kManyBytes = 512;
+// The lock is held for some microseconds; then others have a chance.
+constexpr Count kMostUnderLock = 4096;
+
+}  // namespace
+
 void accumulate(const ElementOp& op, const Buffer& target, const Buffer& origin,
                 const Buffer* result, Count first) noexcept {
-  dt::ElementRuns to(target.base, *target.type, target.count, op.element(), first);
-  std::optional<dt::ElementRuns> from, back;
-  if (origin.type != nullptr)
-    from.emplace(origin.base, *origin.type, origin.count, op.element());
-  if (result != nullptr)
-    back.emplace(result->base, *result->type, result->count, op.element());
-  while (to.left() > 0 && (!from || from->left() > 0) && (!back || back->left() > 0)) {
-    Count n = to.run();
-    if (from) n = std::min(n, from->run());
-    if (back) n = std::min(n, back->run());
-    op.apply_run(to.address(), from ? from->address() : nullptr,
-                 back ? back->address() : nullptr, n);
-    to.pass(n);
-    if (from) from->pass(n);
-    if (back) back->pass(n);
+  Steps steps(op, target, origin, result, first);
+  while (steps.are_left()) steps.once(INT64_MAX, &ElementOp::apply_run);
+}
+
+void accumulate(const AccumulateGate::Passage& who, const ElementOp& op,
+                const Buffer& target, const Buffer& origin, const Buffer* result,
+                Count first) noexcept {
+  AccumulateGate& gate = who.gate;
+  const bool is_many = target.bytes() - first * op.element().size() >= kManyBytes &&
+                       (origin.type == nullptr || origin.bytes() >= kManyBytes);
+  if (is_many ? !gate.close() : !gate.is_closed())
+    return AccumulateGate::pass(who,
+                                [&] { accumulate(op, target, origin, result, first); });
+  Steps steps(op, target, origin, result, first);
+  while (steps.are_left()) {
+    const Locked alone(gate.lock_of(who.target));
+    for (Count left = kMostUnderLock; left > 0 && steps.are_left();)
+      left -= steps.once(left, &ElementOp::apply_alone);
   }
 }
 

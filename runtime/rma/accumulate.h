@@ -5,10 +5,11 @@
 // Users:     mpi/rma.
 // Threads:   any; elements of one predefined type that several threads change at once stay whole,
 //            buffers of the origin belong to the caller.
-// See also:  runtime/rma/element_atomics.h; MPI-4.1 sections 12.3.4 and 12.7.
+// See also:  runtime/rma/element_atomics.h, runtime/rma/accumulate_gate.h; MPI-4.1 sections 12.3.4 and 12.7.
 
 #include "runtime/datatype/elements.h"
 #include "runtime/datatype/reduce.h"
+#include "runtime/rma/accumulate_gate.h"
 
 namespace mpc::rma {
 
@@ -36,6 +37,9 @@ class ElementOp {
   // `n` of them one after another.
   void apply_run(char* target, const char* origin, char* result,
                  Count n) const noexcept;
+  // The same by a thread that holds the lock of a closed gate.
+  void apply_alone(char* target, const char* origin, char* result,
+                   Count n) const noexcept;
 
  private:
   enum class Way : uint8_t { kKernel, kAdd, kReplace, kRead };
@@ -61,6 +65,10 @@ class ElementOp {
 // number of elements of the target to skip (a part of an operation that arrived in several).
 void accumulate(const ElementOp& op, const Buffer& target, const Buffer& origin,
                 const Buffer* result, Count first = 0) noexcept;
+// The same through the window's gate, which a long operation closes.
+void accumulate(const AccumulateGate::Passage& who, const ElementOp& op,
+                const Buffer& target, const Buffer& origin, const Buffer* result,
+                Count first = 0) noexcept;
 
 // `element` is an integer or a logical type, of any size.
 void compare_and_swap(const dt::Datatype& element, void* target, const void* origin,

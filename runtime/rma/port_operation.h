@@ -8,6 +8,7 @@
 
 #include <span>
 
+#include "runtime/rma/accumulate_gate.h"
 #include "runtime/rma/port.h"
 
 namespace mpc::rma {
@@ -18,6 +19,7 @@ struct Port::Operation {
   std::span<const std::byte> data;
   char* at;  // the address of the displacement
   const dt::Datatype& type;
+  AccumulateGate::Passage who;
 };
 
 }  // namespace mpc::rma

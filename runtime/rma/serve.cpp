@@ -98,7 +98,8 @@ void Port::serve(int from, const Packet& packet, std::span<const std::byte> data
   CHECK(type, "another process uses a datatype that it has not told");
   char* at = nullptr;
   const Fit fit = target.find(packet.disp, *type, packet.count, &at);
-  const Operation op{from, packet, data, at, *type};
+  const AccumulateGate::Passage who{share->gate(), packet.target, packet.target, false};
+  const Operation op{from, packet, data, at, *type, who};
   if (is_transfer(packet.verb)) return serve_long(op, std::move(share), fit);
   if (fit != Fit::kFits) return fail(from, packet, fit);
   serve_operation(op);
@@ -160,11 +161,11 @@ void Port::accumulate(const Operation& op) {
   if (!op.data.empty())
     origin = {const_cast<std::byte*>(op.data.data()), element, count};
   if (op.packet.verb == Verb::kAccumulate)
-    return rma::accumulate(bound, target, origin, nullptr, first);
+    return rma::accumulate(op.who, bound, target, origin, nullptr, first);
   Parcel parcel(op.packet.bytes);
   std::memset(parcel.data(), 0, op.packet.bytes);  // gaps
   const Buffer result{parcel.data(), element, count};
-  rma::accumulate(bound, target, origin, &result, first);
+  rma::accumulate(op.who, bound, target, origin, &result, first);
   send(op.from, reply_to(op.packet), parcel);
 }
 
@@ -172,8 +173,10 @@ void Port::compare_and_swap(const Operation& op) {
   const auto bytes = static_cast<size_t>(op.packet.bytes);
   CHECK(op.data.size() == 2 * bytes, "another process compares with nothing");
   Parcel parcel(bytes);
-  rma::compare_and_swap(op.type, op.at, op.data.data(), op.data.data() + bytes,
-                        parcel.data());
+  AccumulateGate::pass(op.who, [&] {
+    rma::compare_and_swap(op.type, op.at, op.data.data(), op.data.data() + bytes,
+                          parcel.data());
+  });
   send(op.from, reply_to(op.packet), parcel);
 }
 

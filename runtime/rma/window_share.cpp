@@ -58,7 +58,7 @@ void SharedFile::close() noexcept {
 
 SharedFile::Name SharedFile::name() const noexcept { return {::getpid(), descriptor_}; }
 
-WindowShare::WindowShare(int members) {
+WindowShare::WindowShare(int members) : gate_(members) {
   targets_.reserve(static_cast<size_t>(members));
   for (int m = 0; m < members; ++m)
     targets_.push_back(std::make_unique<Target>(members));
@@ -102,6 +102,7 @@ bool WindowShare::allocate(bool is_apart, const SharedFile::Name* file) {
     const auto address = reinterpret_cast<uintptr_t>(at);
     at += (kPageBytes - static_cast<Count>(address % kPageBytes)) % kPageBytes;
   }
+  if (file != nullptr) gate_.keep_open();
   pages_ = std::move(pages);
   return true;
 }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/rma/accumulate_gate.h"
 #include "runtime/rma/target.h"
 
 namespace mpc::rma {
@@ -72,6 +73,8 @@ class WindowShare {
   int size() const noexcept { return static_cast<int>(targets_.size()); }
   Target& target(int member) noexcept { return *targets_[static_cast<size_t>(member)]; }
 
+  AccumulateGate& gate() noexcept { return gate_; }
+
   // The members live in several processes; `at_end` is called when the share is destroyed.
   // Caller: before it is used, once.
   using AtEnd = void (*)(const Span& span) noexcept;
@@ -91,6 +94,7 @@ class WindowShare {
 
  private:
   std::vector<std::unique_ptr<Target>> targets_;
+  AccumulateGate gate_;
   std::unique_ptr<SharedPages> pages_;
   std::unique_ptr<const Span> span_;
   AtEnd at_end_ = nullptr;
