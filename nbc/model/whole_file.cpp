@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,20 +23,43 @@ Result<std::string> read_whole_file(const std::string& path) {
   return text.str();
 }
 
-Result<> write_whole_file(const std::string& text, const std::string& path) {
-  std::error_code error;
-  const std::string partial = path + "." + std::to_string(getpid());
-  std::ofstream file(partial);
+namespace {
+
+namespace fs = std::filesystem;
+
+// `name`: for messages.
+Result<> write_to(const fs::path& path, const std::string& text,
+                  const std::string& name) {
+  errno = 0;
+  std::ofstream file(path);
   file << text;
   file.close();
-  if (!file.fail()) std::filesystem::rename(partial, path, error);
-  if (file.fail() || error) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    return {Errc::kSystem, path + ": cannot be written" +
-                               (error ? " (" + error.message() + ")" : std::string())};
+  if (!file.fail()) return {};
+  const std::string why =
+      errno != 0 ? " (" + std::generic_category().message(errno) + ")" : "";
+  return {Errc::kSystem, name + ": cannot be written" + why};
+}
+
+}  // namespace
+
+Result<> write_whole_file(const std::string& text, const std::string& path) {
+  std::error_code error, ignored;
+  const fs::file_status old = fs::status(path, error);
+  const bool is_link = fs::is_symlink(fs::symlink_status(path, ignored));
+  // A device or a FIFO stays what it is, a link to nothing gets its file.
+  if (fs::exists(old) ? !fs::is_regular_file(old) : is_link)
+    return write_to(path, text, path);
+  const fs::path place = is_link ? fs::canonical(path, error) : fs::path(path);
+  const fs::path partial = place.string() + "." + std::to_string(getpid());
+  Result<> result = write_to(partial, text, path);
+  if (result.ok()) {
+    if (fs::exists(old)) fs::permissions(partial, old.permissions(), ignored);
+    fs::rename(partial, place, error);
+    if (!error) return result;
+    result = {Errc::kSystem, path + ": cannot be written (" + error.message() + ")"};
   }
-  return {};
+  fs::remove(partial, ignored);
+  return result;
 }
 
 std::string cache_folder() {

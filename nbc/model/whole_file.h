@@ -14,7 +14,7 @@ namespace mpc::nbc {
 
 // Errors: kNotFound; kArg if it is no regular file (to open a FIFO would wait for a writer).
 Result<std::string> read_whole_file(const std::string& path);
-// Errors: kSystem.
+// A link stays one, and its file gets the text; a device or a FIFO is written to. Errors: kSystem.
 Result<> write_whole_file(const std::string& text, const std::string& path);
 
 // $XDG_CACHE_HOME/mpc, in ~/.cache without that variable; "" without either.

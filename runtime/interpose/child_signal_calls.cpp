@@ -11,6 +11,7 @@
 #include "runtime/interpose/child_signals.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
+#include "runtime/interpose/signal_waits.h"
 #include "runtime/interpose/signals.h"
 
 namespace mpc::interpose::child_signals {
@@ -42,8 +43,11 @@ int change_mask(job::Rank& rank, Next next, int how, const sigset_t* set,
   sigset_t wanted;
   if (set != nullptr) wanted = others = *set;  // `before` may be the same
   ::sigdelset(&others, SIGCHLD);
+  // Before the kernel has it: a signal that comes at once is caught by then.
+  if (set != nullptr && how != SIG_UNBLOCK) signal_waits::note_mask(rank, how, wanted);
   const int result = next(how, set != nullptr ? &others : nullptr, before);
   if (result != 0) return result;
+  if (set != nullptr && how == SIG_UNBLOCK) signal_waits::note_mask(rank, how, wanted);
   if (before != nullptr)
     was_blocked ? ::sigaddset(before, SIGCHLD) : ::sigdelset(before, SIGCHLD);
   if (set != nullptr) set_blocked(rank, bit_after(how, wanted, was_blocked));
@@ -85,6 +89,7 @@ int wait_for(const job::Rank& rank, const sigset_t& set, siginfo_t* out,
           : sched::now_ns() + static_cast<uint64_t>(timeout->tv_sec) * 1'000'000'000 +
                 static_cast<uint64_t>(timeout->tv_nsec);
   const auto next = MPC_NEXT(sigtimedwait, decltype(&::sigtimedwait));
+  const signal_waits::Waiting waiting(rank, set);
   const uint32_t runs = handler_runs_of(rank);
   for (long pause_ns = kFirstPauseNs;;
        pause_ns = std::min(2 * pause_ns, kLastPauseNs)) {
@@ -100,17 +105,28 @@ int wait_for(const job::Rank& rank, const sigset_t& set, siginfo_t* out,
     const int signal = next(&others, out, &pause);
     // This kernel thread may have received another rank's signal.
     const bool is_ours = errno == EINTR && handler_runs_of(rank) != runs;
+    if (signal > 0 && out != nullptr) restore_if_passed_on(*out);
     if (signal > 0 || left_ns == 0 || is_ours) return signal;
     if (errno != EAGAIN && errno != EINTR) return signal;
   }
 }
 
-// The rank whose thread waits for SIGCHLD, perhaps among other signals, or null.
-job::Rank* rank_that_waits(const sigset_t* set) noexcept {
-  if (!g_is_ready || ::sigismember(set, SIGCHLD) != 1 || is_forked_child())
-    return nullptr;
+// The rank whose thread waits for signals, or null.
+job::Rank* rank_that_waits() noexcept {
+  if (!g_is_ready || is_forked_child()) return nullptr;
   job::Rank* rank = own_rank();
   return rank != nullptr && rank->libc != nullptr ? rank : nullptr;
+}
+
+// sigtimedwait() of a rank. `next`: libc's, if SIGCHLD is not in the set.
+template <typename Next>
+int wait_as_rank(const job::Rank& rank, const sigset_t& set, siginfo_t* out,
+                 const timespec* timeout, Next next) noexcept {
+  if (::sigismember(&set, SIGCHLD) == 1) return wait_for(rank, set, out, timeout);
+  const signal_waits::Waiting waiting(rank, set);
+  const int signal = next();
+  if (signal > 0 && out != nullptr) restore_if_passed_on(*out);
+  return signal;
 }
 
 }  // namespace
@@ -142,22 +158,27 @@ MPC_EXPORT int sigsuspend(const sigset_t* mask) {
 }
 MPC_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info,
                             const timespec* timeout) {
-  const mpc::job::Rank* rank = child_signals::rank_that_waits(set);
-  return rank != nullptr
-             ? child_signals::wait_for(*rank, *set, info, timeout)
-             : MPC_NEXT(sigtimedwait, decltype(&::sigtimedwait))(set, info, timeout);
+  const auto next = MPC_NEXT(sigtimedwait, decltype(&::sigtimedwait));
+  const mpc::job::Rank* rank = child_signals::rank_that_waits();
+  if (rank == nullptr) return next(set, info, timeout);
+  return child_signals::wait_as_rank(*rank, *set, info, timeout,
+                                     [&] { return next(set, info, timeout); });
 }
 MPC_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
-  const mpc::job::Rank* rank = child_signals::rank_that_waits(set);
-  return rank != nullptr ? child_signals::wait_for(*rank, *set, info, nullptr)
-                         : MPC_NEXT(sigwaitinfo, decltype(&::sigwaitinfo))(set, info);
+  const auto next = MPC_NEXT(sigwaitinfo, decltype(&::sigwaitinfo));
+  const mpc::job::Rank* rank = child_signals::rank_that_waits();
+  if (rank == nullptr) return next(set, info);
+  return child_signals::wait_as_rank(*rank, *set, info, nullptr,
+                                     [&] { return next(set, info); });
 }
 MPC_EXPORT int sigwait(const sigset_t* set, int* signal) {
-  const mpc::job::Rank* rank = child_signals::rank_that_waits(set);
+  const mpc::job::Rank* rank = child_signals::rank_that_waits();
   if (rank == nullptr) return MPC_NEXT(sigwait, decltype(&::sigwait))(set, signal);
+  const auto next = MPC_NEXT(sigwaitinfo, decltype(&::sigwaitinfo));
   int found = 0;
   do {
-    found = child_signals::wait_for(*rank, *set, nullptr, nullptr);
+    found = child_signals::wait_as_rank(*rank, *set, nullptr, nullptr,
+                                        [&] { return next(set, nullptr); });
   } while (found < 0 && errno == EINTR);  // Source: glibc 2.36, sigwait()
   if (found < 0) return errno;
   *signal = found;

@@ -13,6 +13,7 @@
 #include "runtime/interpose/fork_handlers.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
+#include "runtime/interpose/signal_waits.h"
 #include "runtime/interpose/signals.h"
 #include "runtime/job/death.h"
 #include "runtime/job/exit_status.h"
@@ -182,11 +183,17 @@ MPC_EXPORT int raise(int signal) noexcept {
 }
 // Signals to the own process go to the rank itself, unless another rank has a handler for them.
 MPC_EXPORT int kill(pid_t process, int signal) noexcept {
-  const bool is_for_itself =
-      process == ::getpid() && signal > 0 && mpc::interpose::own_rank() != nullptr &&
-      !is_forked_child() && !mpc::interpose::is_own_call(__builtin_return_address(0)) &&
-      (is_of_mpcrun(signal) || !mpc::interpose::has_any_handler(signal));
-  return is_for_itself ? raise(signal) : NEXT(kill)(process, signal);
+  const bool is_of_rank = process == ::getpid() && signal > 0 &&
+                          mpc::interpose::own_rank() != nullptr && !is_forked_child() &&
+                          !mpc::interpose::is_own_call(__builtin_return_address(0));
+  if (!is_of_rank) return NEXT(kill)(process, signal);
+  const int waiter =
+      mpc::interpose::signal_waits::thread_for(*mpc::interpose::own_rank(), signal);
+  if (waiter != 0)
+    return static_cast<int>(::syscall(SYS_tgkill, process, waiter, signal));
+  return is_of_mpcrun(signal) || !mpc::interpose::has_any_handler(signal)
+             ? raise(signal)
+             : NEXT(kill)(process, signal);
 }
 MPC_EXPORT void abort() noexcept {
   if (mpc::interpose::own_rank() != nullptr) {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
@@ -76,6 +77,9 @@ struct LibcState {
   std::array<std::atomic<int>, 2> user_signals_due{};
   // A bit for each signal: see ending_signals.cpp.
   std::atomic<uint64_t> due_signals{0};
+  // Those that the main thread has blocked, a bit for each, and the threads that wait for one: see signal_waits.h.
+  std::atomic<uint64_t> blocked_signals{0};
+  std::array<std::atomic<int>, NSIG> signal_waiters{};
   // The main thread has blocked SIGCHLD (child_signals.cpp).
   std::atomic<bool> blocks_child_signal{false};
 

@@ -115,6 +115,14 @@ constexpr unsigned kPassedOn = 0x4d500000, kCodeBits = 0xffff;
 
 }  // namespace
 
+bool pass_on_to(int thread, int signal, const siginfo_t& info) noexcept {
+  siginfo_t copy = info;
+  copy.si_errno =
+      static_cast<int>(kPassedOn | (static_cast<unsigned>(info.si_code) & kCodeBits));
+  copy.si_code = SI_QUEUE;
+  return ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, signal, &copy) == 0;
+}
+
 // A signal to the process interrupts any of its threads. It is passed on to the kernel thread that
 // runs the main thread of the rank that is meant, or ran it last: a call in which the rank sleeps
 // there ends with EINTR, and the handler may jump out of what the rank computes. Only once: when it
@@ -125,11 +133,7 @@ bool pass_on(const job::Rank* rank, int signal, const siginfo_t& info) noexcept 
     return false;
   const int thread = rank->execution->kernel_thread();
   if (thread == 0 || thread == ::syscall(SYS_gettid)) return false;
-  siginfo_t copy = info;
-  copy.si_errno =
-      static_cast<int>(kPassedOn | (static_cast<unsigned>(info.si_code) & kCodeBits));
-  copy.si_code = SI_QUEUE;
-  return ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, signal, &copy) == 0;
+  return pass_on_to(thread, signal, info);
 }
 
 const Action* handler_of(const job::Rank* rank, int signal) noexcept {
@@ -171,9 +175,7 @@ bool is_own_call(const void* return_address) noexcept {
   return address >= __ehdr_start && address < _end;
 }
 
-namespace {
-
-// True: the signal has been passed on; then `info` is again what the kernel gave.
+// True: it has been passed on; then `info` is again what the kernel gave.
 bool restore_if_passed_on(siginfo_t& info) noexcept {
   const auto mark = static_cast<unsigned>(info.si_errno);
   if ((mark & ~kCodeBits) != kPassedOn) return false;
@@ -181,6 +183,8 @@ bool restore_if_passed_on(siginfo_t& info) noexcept {
   info.si_code = static_cast<int16_t>(mark & kCodeBits);
   return true;
 }
+
+namespace {
 
 // A child has stopped or continues, and the rank does not want to know: install() does not tell the
 // kernel so, because other ranks may want to know.
@@ -201,11 +205,17 @@ void dispatch(int signal, siginfo_t* info, void* context) {
       g_child_dispatch(*info, was_passed_on, context))
     return;
   if (give_to_all(signal, was_passed_on, info, context)) {
+    if (!was_passed_on) give_to_waiter(signal, *info, false, context);
     errno = error;
     return;
   }
   const job::Rank* rank = rank_for(signal, *info);
   if (is_unwanted_stop(rank, signal, *info)) return;
+  if (handler_of(rank, signal) == nullptr &&
+      give_to_waiter(signal, *info, was_passed_on, context)) {
+    errno = error;
+    return;
+  }
   const bool is_passed_on =
       !was_passed_on && !is_of_caller(signal, *info) && pass_on(rank, signal, *info);
   errno = error;
@@ -238,6 +248,16 @@ void install(int signal, const Action& wanted) {
 }
 
 }  // namespace
+
+void catch_for_waits(int signal) noexcept {
+  const std::lock_guard lock(g_mutex);
+  Action present{};
+  NEXT(sigaction)(signal, nullptr, &present);
+  if (present.sa_sigaction == &dispatch) return;
+  Action action{};
+  action.sa_flags = SA_RESTART;
+  install(signal, action);
+}
 
 void catch_carried_signals(bool restarts) {
   const std::lock_guard lock(g_mutex);

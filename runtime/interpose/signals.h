@@ -42,10 +42,24 @@ uint32_t handler_runs_of(const job::Rank& rank) noexcept;
 // impossible, or it is this thread. Caller: any, also signal handlers.
 bool pass_on(const job::Rank* rank, int signal, const siginfo_t& info) noexcept;
 
+// The same to a thread of this process.
+bool pass_on_to(int thread, int signal, const siginfo_t& info) noexcept;
+
 // SIGUSR1 or SIGUSR2 from outside: runs the handlers of all ranks of this process that have one, each
 // on its thread. False: it is another signal, or no rank has one. Called in the signal handler.
 bool give_to_all(int signal, bool was_passed_on, siginfo_t* info,
                  void* context) noexcept;
+
+// No rank has a handler for the signal. Gives it to the rank that waits for it or has blocked it (signal_waits.h): the one
+// that has set the timer, all if it is SIGUSR1 or SIGUSR2 from outside, else the one that did so last. `was_passed_on`:
+// to this thread. A thread that has not blocked it, because the rank was elsewhere when it did, blocks it from now on.
+// False: there is no such rank. Called in the signal handler.
+bool give_to_waiter(int signal, const siginfo_t& info, bool was_passed_on,
+                    void* context) noexcept;
+// The common handler decides about this signal, as if a rank had one. Caller: a thread of a rank.
+void catch_for_waits(int signal) noexcept;
+// Of a signal that a thread has waited for: as it was before pass_on().
+bool restore_if_passed_on(siginfo_t& info) noexcept;
 
 // The job ends: the signal by which a rank that computes is asked to run its handler for SIGTERM or the like.
 // False: it is another one. Called in the signal handler.

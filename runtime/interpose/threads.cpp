@@ -13,6 +13,7 @@
 
 #include "base/rank_heap.h"
 #include "runtime/interpose/affinity.h"
+#include "runtime/interpose/executable_stack.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/live_threads.h"
 #include "runtime/interpose/next.h"
@@ -79,6 +80,7 @@ void* run_as_rank(void* argument) {
   const mpc::job::crash::SignalStack signal_stack;
   mpc::sched::Execution::self().set_identity(start->rank);
   mpc::sched::expected_kernel_thread_is_here();
+  mpc::interpose::make_thread_stack_executable(*start->rank);
   if (start->cpus) mpc::interpose::bind_this_thread(*start->cpus);
   if (start->rank->instance != nullptr) start->rank->instance->enter_thread();
   mpc::interpose::enter_working_directory(*start->rank);

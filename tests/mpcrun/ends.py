@@ -221,6 +221,27 @@ class Ends(Case):
                              [f"{r}: {1 if handles(r) else 0} {1 if handles(r) else 0}"
                               for r in range(words[1])], words)
 
+    @unittest.skipIf({"address", "thread"} & WORDS, "a handler may run late")
+    def test_a_users_signal_reaches_all_threads_that_wait_for_it(self):
+        program = self.programs.compile(
+            "signal_threads.c",
+            "#define _GNU_SOURCE\n#include <mpi.h>\n#include <pthread.h>\n#include <signal.h>\n"
+            "#include <stdio.h>\nstatic int got; static sigset_t set;\n"
+            "static void *wait(void *unused) { sigwait(&set, &got); return unused; }\n"
+            "int main(int argc, char **argv) { int rank, size; pthread_t thread; (void)size;"
+            "sigemptyset(&set); sigaddset(&set, SIGUSR1); pthread_sigmask(SIG_BLOCK, &set, NULL);" + INIT +
+            "pthread_create(&thread, NULL, wait, NULL);"
+            'MPI_Barrier(MPI_COMM_WORLD); if (rank == 0) { puts("ready"); fflush(stdout); }'
+            'pthread_join(thread, NULL); printf("%d: %d\\n", rank, got);' + END + "}\n", "-O1", "-pthread")
+        for words in [["-n", 5, program]] + ([["-n", 4, "-p", 2, program]] if has_processes() else []):
+            process = self.start(*words)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            time.sleep(0.5)
+            process.send_signal(signal.SIGUSR1)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, err), (0, ""), words)
+            self.assertEqual(sorted(out.split("\n"))[1:], [f"{r}: {int(signal.SIGUSR1)}" for r in range(words[1])])
+
     def test_hosted_ranks_handle_the_signal_that_ends_the_job(self):
         if not has_processes():
             self.skipTest("no job of several processes")

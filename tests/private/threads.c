@@ -16,6 +16,17 @@ static void check_nested(int rank) {
   CHECK_THAT(apply(nested, 1) == rank + 2 && local == rank + 2);
 }
 
+static void* check_nested_here(void* rank) {
+  check_nested(*(int*)rank);
+  return NULL;
+}
+
+static void check_nested_in_thread(int rank) {
+  pthread_t thread;
+  CHECK_THAT(pthread_create(&thread, NULL, check_nested_here, &rank) == 0);
+  pthread_join(thread, NULL);
+}
+
 static void* count_cores(void* argument) {
   cpu_set_t set;
   sched_getaffinity(0, sizeof set, &set);
@@ -46,6 +57,7 @@ static void check_affinity(void) {
 
 int main(void) {
   check_nested(test_rank());
+  check_nested_in_thread(test_rank());
   check_affinity();
   return check_failures;
 }

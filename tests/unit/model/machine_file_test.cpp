@@ -1,5 +1,6 @@
 #include "nbc/model/machine_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <fstream>
 
 #include "nbc/model/model_json.h"
+#include "nbc/model/whole_file.h"
 
 namespace mpc::nbc {
 namespace {
@@ -146,6 +148,36 @@ TEST(Parameters, TakeWhatWasMeasuredAndGuessTheRest) {
   EXPECT_EQ(all.node_us, 0.02);
   EXPECT_EQ(all.message_us, 0.08);
   EXPECT_EQ(all.source.find("cost of a node"), std::string::npos);
+}
+
+TEST(WholeFile, LeavesLinksAndFifosWhatTheyAre) {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::temp_directory_path() / ("whole-file-" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  const std::string file = folder / "file", link = folder / "link",
+                    dangling = folder / "dangling", fifo = folder / "fifo";
+  EXPECT_TRUE(write_whole_file("one", file));
+  fs::create_symlink("file", link);
+  fs::create_symlink("later", dangling);
+  EXPECT_TRUE(write_whole_file("two", link));
+  EXPECT_TRUE(write_whole_file("three", dangling));
+  EXPECT_TRUE(fs::is_symlink(link) && fs::is_symlink(dangling));
+  EXPECT_EQ(read_whole_file(file).value(), "two");
+  EXPECT_EQ(read_whole_file(folder / "later").value(), "three");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const int reader = ::open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_TRUE(write_whole_file("four", fifo));
+  char text[8] = {};
+  EXPECT_EQ(::read(reader, text, sizeof text), 4);
+  EXPECT_STREQ(text, "four");
+  EXPECT_TRUE(fs::is_fifo(fifo));
+  ::close(reader);
+  const Result<> full = write_whole_file("five", "/dev/full");
+  EXPECT_FALSE(full);
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  EXPECT_FALSE(write_whole_file("six", folder));
+  fs::remove_all(folder);
 }
 
 }  // namespace
