@@ -27,7 +27,7 @@ PROGRAM = """#include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>
 static int counter;
-static volatile int go;
+int shown; static volatile int go;
 __attribute__((noinline)) void computes(void) { while (!go) {} }
 __attribute__((noinline)) void crashes(void) { *(volatile int *)8 = 1; }
 __attribute__((noinline)) void receives(int from, int tag) {
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  counter = 40 + rank;
+  counter = 40 + rank; shown = 70 + rank;
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 3) {
     usleep(300000);  // the others come to where they wait
@@ -163,6 +163,7 @@ def live(folder):
                    "set language fortran", "mpc ranks 0,2-3", "set language auto",
                    "mpc rank 0", "info locals", "print counter", "mpc bt 3 1",
                    "frame", "print getpid()", "mpc rank", "mpc apply all print counter",
+                   "mpc print shown", "mpc apply all print/d shown + counter",
                    "mpc rank 3", "print counter", "set var go = 1", "show may-call-functions",
                    words=("-p", str(job.pid)), folder=folder)
         need_ptrace(said)
@@ -197,6 +198,10 @@ def check_live(said):
     said.has("mpc rank", r"^rank 0 is selected")
     said.has("mpc apply all print counter", r"^Rank 0: .*\n.* = 40$", r"^Rank 2: .*\n.* = 42$",
              r"^Rank 3: .*\n.* = 43$")
+    # One that is not static, whose address gdb takes from the first copy.
+    said.has("mpc print shown", r"= 70$")
+    said.has("mpc apply all print/d shown + counter", r"^Rank 0: .*\n.* = 110$", r"^Rank 2: .*\n.* = 114$",
+             r"^Rank 3: .*\n.* = 116$")
     said.has("print counter", r"= 43$", which=1)
     said.has("show may-call-functions", r" on\.$")
 
