@@ -31,6 +31,9 @@ struct RankSignals {
   // Number of runs of handlers after which waiting calls end with EINTR.
   std::atomic<uint32_t> interruptions{0};
   std::atomic<uint32_t> runs{0};
+  // Of the handler that the main thread runs, the innermost one; null: none. One that has been left by a jump is
+  // above the stack pointer.
+  std::atomic<const void*> handler_frame{nullptr};
 };
 
 namespace {
@@ -152,7 +155,24 @@ void run_handler(const job::Rank* rank, int signal, siginfo_t* info, void* conte
   if ((action.sa_flags & SA_RESTART) == 0)
     all.interruptions.fetch_add(1, std::memory_order_relaxed);
   all.runs.fetch_add(1, std::memory_order_relaxed);
+  const void* const outer =
+      all.handler_frame.exchange(__builtin_frame_address(0), std::memory_order_relaxed);
   call(action, signal, info, context);
+  all.handler_frame.store(outer, std::memory_order_relaxed);
+}
+
+bool runs_handler(const job::Rank& rank) noexcept {
+  const auto* state = rank.libc;
+  if (state == nullptr || state->signals == nullptr) return false;
+  const auto* frame = static_cast<const char*>(
+      state->signals->handler_frame.load(std::memory_order_relaxed));
+  const auto* here = static_cast<const char*>(__builtin_frame_address(0));
+  if (frame == nullptr) return false;
+  const auto stack = sched::Execution::self().stack();
+  const auto is_on_stack = [&](const char* at) {
+    return at >= stack.low && at < stack.low + stack.bytes;
+  };
+  return is_on_stack(frame) == is_on_stack(here) && here < frame;
 }
 
 void at_child_signal(ChildDispatch dispatch) noexcept { g_child_dispatch = dispatch; }

@@ -33,6 +33,8 @@ const struct sigaction* handler_of(const job::Rank* rank, int signal) noexcept;
 bool has_any_handler(int signal) noexcept;
 // Runs it here. Caller: a signal handler, or a rank for itself.
 void run_handler(const job::Rank* rank, int signal, siginfo_t* info, void* context);
+// Is the caller, the rank's main thread, in a handler that run_handler() has called?
+bool runs_handler(const job::Rank& rank) noexcept;
 // The rank that has set the timer of this signal last; null: none, or no timer has it.
 const job::Rank* timer_owner(int signal) noexcept;
 // Number of handlers that have run for this rank. Caller: any.
