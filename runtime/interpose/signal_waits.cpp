@@ -133,6 +133,8 @@ bool give_to_waiter(int signal, const siginfo_t& info, bool was_passed_on,
   const job::Rank* const owner = timer_owner(signal);
   if (owner != nullptr && info.si_code == SI_KERNEL)
     return give_to(*owner, signal, info, context);
+  if (const job::Rank* const maker = timer_maker(info); maker != nullptr)
+    return give_to(*maker, signal, info, context);
   const bool is_for_all = (signal == SIGUSR1 || signal == SIGUSR2) &&
                           info.si_code == SI_USER && info.si_pid != ::getpid();
   if (!is_for_all) {

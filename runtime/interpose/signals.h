@@ -37,6 +37,8 @@ void run_handler(const job::Rank* rank, int signal, siginfo_t* info, void* conte
 bool runs_handler(const job::Rank& rank) noexcept;
 // The rank that has set the timer of this signal last; null: none, or no timer has it.
 const job::Rank* timer_owner(int signal) noexcept;
+// The rank that has made the timer (timer_create()) whose signal this is; null: it is of no such timer.
+const job::Rank* timer_maker(const siginfo_t& info) noexcept;
 // Number of handlers that have run for this rank. Caller: any.
 uint32_t handler_runs_of(const job::Rank& rank) noexcept;
 

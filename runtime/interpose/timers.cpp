@@ -75,7 +75,46 @@ void forget(RankTimer& timer) {
   sched::expected_kernel_thread_is_here();
 }
 
+// Timers that send a signal, by the kernel's number, which is that of the siginfo_t. Two with the same place in the table:
+// the second one counts.
+struct SignalTimer {
+  std::atomic<const job::Rank*> rank{nullptr};
+  std::atomic<int> number{0};
+};
+constexpr size_t kSignalTimers = 4096;
+constinit SignalTimer g_signal_timers[kSignalTimers];
+
+int number_of(timer_t id) noexcept {  // Source: glibc 2.36, timer_to_kernel_timerid()
+  return static_cast<int>(reinterpret_cast<intptr_t>(id));
+}
+SignalTimer& place_of(int number) noexcept {
+  return g_signal_timers[static_cast<unsigned>(number) % kSignalTimers];
+}
+
+void note_signal_timer(const job::Rank* rank, timer_t id) noexcept {
+  SignalTimer& place = place_of(number_of(id));
+  place.number.store(number_of(id), std::memory_order_relaxed);
+  place.rank.store(rank, std::memory_order_release);
+}
+void forget_signal_timer(timer_t id) noexcept {
+  SignalTimer& place = place_of(number_of(id));
+  if (place.number.load(std::memory_order_relaxed) == number_of(id))
+    place.rank.store(nullptr, std::memory_order_relaxed);
+}
+
+// Their signals would be for nobody.
+void delete_signal_timers_of(const job::Rank& rank) noexcept {
+  for (SignalTimer& place : g_signal_timers) {
+    const job::Rank* owner = &rank;
+    if (!place.rank.compare_exchange_strong(owner, nullptr, std::memory_order_acquire))
+      continue;
+    const intptr_t number = place.number.load(std::memory_order_relaxed);
+    NEXT(timer_delete)(reinterpret_cast<timer_t>(number));
+  }
+}
+
 void delete_timers_of(job::Rank& rank) {
+  delete_signal_timers_of(rank);
   const std::lock_guard lock(g_mutex);
   for (RankTimer& timer : timers()) {
     if (timer.rank != &rank || timer.is_deleted) continue;
@@ -92,10 +131,14 @@ __attribute__((constructor)) void register_hooks() {
 }  // namespace mpc::interpose
 
 MPC_EXPORT int timer_create(clockid_t clock, sigevent* event, timer_t* out) noexcept {
-  const bool makes_threads = event != nullptr && event->sigev_notify == SIGEV_THREAD;
-  mpc::job::Rank* rank = makes_threads ? mpc::interpose::own_rank() : nullptr;
-  if (rank == nullptr) return NEXT(timer_create)(clock, event, out);
-  return mpc::interpose::create(*rank, clock, *event, out);
+  using namespace mpc::interpose;
+  mpc::job::Rank* rank = is_forked_child() ? nullptr : own_rank();
+  if (rank != nullptr && event != nullptr && event->sigev_notify == SIGEV_THREAD)
+    return create(*rank, clock, *event, out);
+  const int result = NEXT(timer_create)(clock, event, out);
+  const bool sends = event == nullptr || event->sigev_notify == SIGEV_SIGNAL;
+  if (result == 0 && rank != nullptr && sends) note_signal_timer(rank, *out);
+  return result;
 }
 MPC_EXPORT int timer_delete(timer_t id) noexcept {
   {
@@ -103,6 +146,7 @@ MPC_EXPORT int timer_delete(timer_t id) noexcept {
     for (auto& timer : mpc::interpose::timers())
       if (timer.id == id && !timer.is_deleted) mpc::interpose::forget(timer);
   }
+  mpc::interpose::forget_signal_timer(id);
   return NEXT(timer_delete)(id);
 }
 
@@ -124,6 +168,15 @@ void owns_timer(int which) {
 }
 
 }  // namespace
+
+const job::Rank* timer_maker(const siginfo_t& info) noexcept {
+  if (info.si_code != SI_TIMER) return nullptr;
+  const SignalTimer& place = place_of(info.si_timerid);
+  // Acquire pairs with note_signal_timer().
+  const job::Rank* const rank = place.rank.load(std::memory_order_acquire);
+  return place.number.load(std::memory_order_relaxed) == info.si_timerid ? rank
+                                                                         : nullptr;
+}
 
 const job::Rank* timer_owner(int signal) noexcept {
   const int which = signal == SIGALRM     ? ITIMER_REAL

@@ -1,4 +1,5 @@
 #include "runtime/loader/module_layout.h"
+#include "base/settings.h"
 
 #include <sys/mman.h>
 
@@ -14,7 +15,14 @@ constexpr size_t kSmallBssBytes = size_t{64} * 1024;
 
 // Statics without initial values that are at least this large may have huge pages, as large blocks
 // of the heap do (runtime/heap/large.h).
-constexpr size_t kLargeBssBytes = size_t{4} << 20;
+IntSetting s_huge_pages{
+    "loader.huge_pages",
+    4 << 20,
+    "bytes",
+    "Static arrays of a program or library that have no initial values get huge "
+    "pages if they take so much together; 0: never",
+    0,
+    INT64_MAX};
 
 constexpr int64_t kTagRelr = 36;
 constexpr int64_t kTagRelrBytes = 35;
@@ -109,7 +117,8 @@ bool map_module(const Module& m, char* base, int image_fd) {
       !map(base + image_end, m.data_end - image_end, kData, -1, 0))
     return false;
   // A kernel without huge pages may refuse.
-  if (m.data_end - image_end >= kLargeBssBytes)
+  const auto least = static_cast<size_t>(s_huge_pages.get());
+  if (least != 0 && m.data_end - image_end >= least)
     ::madvise(base + image_end, m.data_end - image_end, MADV_HUGEPAGE);
   return true;
 }

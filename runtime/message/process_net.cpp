@@ -1,5 +1,6 @@
 #include "runtime/message/process_net.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,7 +34,9 @@ Result<std::unique_ptr<ProcessNet>> ProcessNet::load(wireup::Wireup& wireup) {
   transport::NetConfig config;
   config.process = wireup.index();
   config.processes = wireup.size();
-  config.eager_bytes = remote::eager_limit();
+  // UCX has 64 KiB for a message with its envelope, at most.
+  constexpr size_t kMostEagerBytes = 64'000;
+  config.eager_bytes = std::min(remote::eager_limit(), kMostEagerBytes);
   config.interfaces = wireup.interfaces();
   config.neighbours = wireup.local_size();
   config.report = &report_broken;

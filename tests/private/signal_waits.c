@@ -1,4 +1,5 @@
-// sigwait() and its kin for signals that the main thread has blocked: in a thread beside it, and in itself.
+// sigwait() and its kin for signals that the main thread has blocked: in a thread beside it, and in itself. Signals of the
+// timers of all ranks.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -61,7 +62,40 @@ static void check_main(void) {
   CHECK_THAT(timer_delete(timer) == 0);
 }
 
+static volatile int own_ticks, other_ticks;
+
+static void on_tick(int signal, siginfo_t* info, void* context) {
+  (void)signal, (void)context;
+  if (info->si_value.sival_int == 100 + test_rank())
+    ++own_ticks;
+  else
+    ++other_ticks;
+}
+
+// Each rank has one at the same time, for the same signal.
+static void check_own_timer(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_tick;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  CHECK_THAT(sigaction(SIGRTMIN + 3, &action, NULL) == 0);
+  struct sigevent event;
+  memset(&event, 0, sizeof event);
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGRTMIN + 3;
+  event.sigev_value.sival_int = 100 + test_rank();
+  timer_t timer;
+  CHECK_THAT(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+  const struct itimerspec often = {{0, 5000000}, {0, 5000000}};
+  CHECK_THAT(timer_settime(timer, 0, &often, NULL) == 0);
+  for (int i = 0; i < 4000 && own_ticks < 3; ++i) usleep(5000);
+  CHECK_THAT(own_ticks >= 3 && other_ticks == 0);
+  // Not deleted by the odd ones: it ends with its rank.
+  if (test_rank() % 2 == 0) CHECK_THAT(timer_delete(timer) == 0);
+}
+
 int main(void) {
+  check_own_timer();
   sigset_t all;
   set_of(&all, SIGUSR1, SIGALRM);
   sigaddset(&all, SIGRTMIN + 2);
