@@ -47,6 +47,7 @@ struct Shared {
   Action base{};
   std::atomic<int> users{0};
   std::atomic<const job::Rank*> last{nullptr};
+  std::atomic<bool> is_caught_for_waits{false};
 };
 std::mutex g_mutex;
 std::array<Shared, NSIG>& shared() {
@@ -237,7 +238,12 @@ void install(int signal, const Action& wanted) {
 }  // namespace
 
 void catch_for_waits(int signal) noexcept {
+  // Programs and libraries block all signals for a moment, again and again.
+  std::atomic<bool>& is_caught =
+      shared()[static_cast<size_t>(signal)].is_caught_for_waits;
+  if (is_caught.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(g_mutex);
+  is_caught.store(true, std::memory_order_release);
   Action present{};
   NEXT(sigaction)(signal, nullptr, &present);
   if (present.sa_sigaction == &dispatch) return;
@@ -289,7 +295,7 @@ int set_action(job::Rank& rank, int signal, const Action* wanted, Action* before
     entry.is_set = false;
     if (was_set && all.users.fetch_sub(1, std::memory_order_relaxed) == 1) {
       all.last.store(nullptr, std::memory_order_relaxed);
-      NEXT(sigaction)(signal, &all.base, nullptr);
+      if (!all.is_caught_for_waits) NEXT(sigaction)(signal, &all.base, nullptr);
     }
     return 0;
   }
