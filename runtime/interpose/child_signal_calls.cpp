@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "runtime/interpose/child_signals.h"
+#include "runtime/interpose/fork_locks.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/interpose/signal_waits.h"
@@ -189,6 +190,7 @@ MPC_EXPORT pid_t fork() noexcept {
   if (mpc::interpose::own_rank() == nullptr || mpc::interpose::is_forked_child())
     return next();
   child_signals::Starting starting;
+  const mpc::interpose::ForkLocks locks;
   const pid_t child = next();
   if (child > 0) starting.note(child);
   return child;

@@ -5,6 +5,8 @@
 // See also: setlocale(3), newlocale(3), uselocale(3).
 
 #include <langinfo.h>
+#include <pthread.h>
+
 #include <clocale>
 #include <cstdlib>
 #include <cstring>
@@ -81,12 +83,21 @@ std::string name_of_all(locale_t locale) {
   return are_same ? name_of(locale, LC_CTYPE) : list;
 }
 
+// Held where libc makes a locale, under a lock of its own that a forked child would not find free: it may be another rank's
+// thread that is there.
+constinit std::mutex g_making;
+
+// Earlier than the lock of the environment is registered: so that fork() acquires it later, as make_locale() does.
+__attribute__((constructor(200))) void register_making() {
+  const auto unlock = [] { g_making.unlock(); };
+  ::pthread_atfork([] { g_making.lock(); }, unlock, unlock);
+}
+
 // Locales do not change and are few: ranks share them, and none is ever freed (localeconv() and
 // nl_langinfo() have returned pointers into them).
 locale_t shared_locale(locale_t made) {
-  static std::mutex mutex;
   static auto* const known = new std::map<std::string, locale_t>;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(g_making);
   const auto [entry, is_new] = known->emplace(name_of_all(made), made);
   if (!is_new) ::freelocale(made);
   return entry->second;
@@ -102,6 +113,7 @@ int mask_of(int category) {
 // newlocale() itself consumes the base: it gets one that is used nowhere else.
 locale_t make_locale(int mask, const char* name, locale_t present) {
   const BorrowedEnvironment environment;  // "" asks LC_ALL, LANG ...
+  const std::lock_guard lock(g_making);
   locale_t base = present != nullptr ? ::duplocale(present)
                                      : ::newlocale(LC_ALL_MASK, "C", nullptr);
   if (base == nullptr) return nullptr;

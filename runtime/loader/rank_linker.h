@@ -50,6 +50,12 @@ class RankLinker {
   std::unique_lock<std::recursive_mutex> keep_modules() {
     return std::unique_lock(list_mutex_);
   }
+  // For fork(): the locks of this object, all of which the child must find free.
+  struct Locks {
+    std::recursive_mutex& loading;
+    std::recursive_mutex& list;
+  };
+  Locks locks() noexcept { return {load_mutex_, list_mutex_}; }
   // Numbers for dl_iterate_phdr().
   uint64_t load_count() const noexcept { return load_count_; }
   uint64_t unload_count() const noexcept { return unload_count_; }
