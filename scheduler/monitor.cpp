@@ -154,8 +154,10 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
     return limit_ms != 0 &&
            now - seen.stuck_since_ns >= static_cast<uint64_t>(limit_ms) * 1'000'000;
   };
+  // One that sleeps for a moment, again and again, would otherwise be there five times a second.
+  const bool is_due = worker.next_deadline_ns() <= now && preempt_ms.get() != 0;
   const bool for_long = (worker.has_ready() && has_lasted(preempt_ms.get())) ||
-                        (worker.has_task() && has_lasted(task_tick_ms.get()));
+                        (worker.has_task() && has_lasted(task_tick_ms.get())) || is_due;
   // In a region, too: a transfer from the system's cache computes, in the kernel. Many of them that follow each
   // other are one region at each tick, and taken away they would only lose their turn and their cache.
   const bool blocks = !for_long && thread_state(carrier.tid()) != 'R';

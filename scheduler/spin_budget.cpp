@@ -15,9 +15,7 @@ namespace mpc::sched {
 namespace {
 
 // The worker has something better to do than to spin.
-bool must_run(const Worker& worker) noexcept {
-  return worker.has_ready() || worker.has_task();
-}
+bool must_run(const Worker& worker) noexcept { return worker.needs_switch(); }
 
 // More bits of SpinBudget::count_, beside kIsLooking: it polls at each turn; its wait is over.
 constexpr uint32_t kEager = uint32_t{1} << 30, kIsOver = uint32_t{1} << 29;

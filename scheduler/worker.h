@@ -92,7 +92,7 @@ class Worker {
   }
 
   // Does the worker have anything else to run than the caller? Caller: the owner.
-  bool needs_switch() noexcept {
+  bool needs_switch() const noexcept {
     return has_ready() || has_task() ||
            (next_deadline_ns() != kNever && next_deadline_ns() <= now_ns());
   }

@@ -2,8 +2,8 @@
 // only. Programs wait for each other by them, for a flag in shared memory or in a file, and would wait for a tick
 // of the monitor each time.
 //
-// A sleep of some ms at most parks. A longer one does so if the rank has no signal handler; otherwise it is libc's, which a
-// handler interrupts at once, and out of which it may jump.
+// A sleep of 2 ms at most parks. A longer one is libc's, which a handler interrupts at once, and out of which it may jump; the
+// monitor lends the core to others meanwhile, and when it is over the rank runs beside them.
 
 #include <sched.h>
 #include <threads.h>
@@ -26,7 +26,7 @@ namespace mpc::interpose {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
-constexpr uint64_t kShortSleepNs = 2'000'000;
+constexpr uint64_t kLongestParkNs = 2'000'000;
 
 // The rank, if the caller is its main thread on a worker and may leave the core, or null. Not in a signal handler: its frame
 // may be on a stack that another rank's handler would use.
@@ -38,13 +38,6 @@ const job::Rank* rank_that_may_leave(const void* return_address) noexcept {
       !self.is_ult() || self.worker() == nullptr || runs_handler(*rank))
     return nullptr;
   return rank;
-}
-
-bool try_sleep(const job::Rank& rank, uint64_t ns) noexcept {
-  if (ns > kShortSleepNs && rank.libc->signals != nullptr) return false;
-  const uint64_t now = sched::now_ns();
-  sched::sleep_until(ns < kForEver - now ? now + ns : kForEver);
-  return true;
 }
 
 bool is_valid(const timespec* time) noexcept {
@@ -61,8 +54,11 @@ uint64_t ns_of(const timespec& time) noexcept {
 // True: the rank has slept.
 bool slept(const timespec* time, const void* return_address) noexcept {
   if (!is_valid(time)) return false;
-  const job::Rank* const rank = rank_that_may_leave(return_address);
-  return rank != nullptr && try_sleep(*rank, ns_of(*time));
+  const uint64_t ns = ns_of(*time);
+  if (ns > kLongestParkNs || rank_that_may_leave(return_address) == nullptr)
+    return false;
+  sched::sleep_until(sched::now_ns() + ns);
+  return true;
 }
 
 bool yielded(const void* return_address) noexcept {
