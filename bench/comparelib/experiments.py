@@ -173,7 +173,7 @@ def rma(context, mpi):
     ranks = [2, 16] if context.quick else [2, 16, 64]
     if mpi.name == "mpich":     # waiting ranks never yield
         ranks = ranks[:1] if context.quick else [n for n in ranks if n <= NO_YIELD_RANKS]
-    single = "put_8B,get_8B,put_1MiB,get_1MiB,fetch_add,put_flush"
+    single = "put_8B,get_8B,put_1MiB,get_1MiB,fetch_add,put_flush,acc_8KiB,acc_1MiB,put_1MiB_fence"
     return measure(context, [command(context, mpi, "rma", 2, [f"--which={single}"])] +
                    [command(context, mpi, "rma", n, ["--which=fence,pscw,lock_put"])
                     for n in ranks])

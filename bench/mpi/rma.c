@@ -1,17 +1,27 @@
 /* One-sided communication: single operations in a lock that is held, and whole epochs.
  *
- *   mpirun -n 2 ./rma --which=put_8B,get_8B,put_1MiB,get_1MiB,fetch_add,put_flush
+ *   mpirun -n 2 ./rma --which=put_8B,get_8B,put_1MiB,get_1MiB,fetch_add,put_flush,acc_8KiB,acc_1MiB,put_1MiB_fence
  *   mpirun -n 16 ./rma --which=fence,pscw,lock_put
  *
  * The first: rank 0 works on rank 1, which waits in a barrier; put and get are completed by one flush
  * for a batch, the others by one each. Epochs: each rank puts 8 bytes to the next one; the time is
- * that of all ranks, from the first one's start to the last one's end.
+ * that of all ranks, from the first one's start to the last one's end. put_1MiB_fence: only rank 0 puts, 1 MiB.
  */
 #include <mpi.h>
 
 #include "bench.h"
 
-enum kind { PUT, GET, FETCH_ADD, PUT_FLUSH, FENCE, PSCW, LOCK_PUT };
+enum kind {
+  PUT,
+  GET,
+  FETCH_ADD,
+  ACCUMULATE,
+  PUT_FLUSH,
+  FENCE,
+  PUT_FENCE,
+  PSCW,
+  LOCK_PUT
+};
 
 struct work {
   enum kind kind;
@@ -40,6 +50,11 @@ static void single(const struct work* w, long iterations) {
         MPI_Fetch_and_op(&one, &got, MPI_LONG, 1, 0, MPI_SUM, w->win);
         MPI_Win_flush(1, w->win);
         break;
+      case ACCUMULATE:
+        MPI_Accumulate(w->own, w->count, MPI_LONG, 1, 0, w->count, MPI_LONG, MPI_SUM,
+                       w->win);
+        MPI_Win_flush(1, w->win);
+        break;
       default:
         MPI_Put(w->own, w->count, MPI_LONG, 1, 0, w->count, MPI_LONG, w->win);
         MPI_Win_flush(1, w->win);
@@ -53,6 +68,11 @@ static void epoch(const struct work* w) {
   switch (w->kind) {
     case FENCE:
       MPI_Put(w->own, 1, MPI_LONG, next, 0, 1, MPI_LONG, w->win);
+      MPI_Win_fence(0, w->win);
+      break;
+    case PUT_FENCE:
+      if (w->rank == 0)
+        MPI_Put(w->own, w->count, MPI_LONG, 1, 0, w->count, MPI_LONG, w->win);
       MPI_Win_fence(0, w->win);
       break;
     case PSCW:
@@ -88,12 +108,13 @@ static double single_batch(long iterations, void* context) {
 
 static double epoch_batch(long iterations, void* context) {
   const struct work* w = context;
-  if (w->kind == FENCE) MPI_Win_fence(0, w->win);
+  const int is_fence = w->kind == FENCE || w->kind == PUT_FENCE;
+  if (is_fence) MPI_Win_fence(0, w->win);
   MPI_Barrier(MPI_COMM_WORLD);
   double start = bench_now_s();
   for (long i = 0; i < iterations; ++i) epoch(w);
   double span = bench_span(start);
-  if (w->kind == FENCE) MPI_Win_fence(MPI_MODE_NOSUCCEED, w->win);
+  if (is_fence) MPI_Win_fence(MPI_MODE_NOSUCCEED, w->win);
   return span;
 }
 
@@ -102,10 +123,17 @@ static const struct {
   enum kind kind;
   int count;
 } table[] = {
-    {"put_8B", PUT, 1},          {"get_8B", GET, 1},
-    {"put_1MiB", PUT, 1 << 17},  {"get_1MiB", GET, 1 << 17},
-    {"fetch_add", FETCH_ADD, 1}, {"put_flush", PUT_FLUSH, 1},
-    {"fence", FENCE, 1},         {"pscw", PSCW, 1},
+    {"put_8B", PUT, 1},
+    {"get_8B", GET, 1},
+    {"put_1MiB", PUT, 1 << 17},
+    {"get_1MiB", GET, 1 << 17},
+    {"fetch_add", FETCH_ADD, 1},
+    {"put_flush", PUT_FLUSH, 1},
+    {"acc_8KiB", ACCUMULATE, 1024},
+    {"acc_1MiB", ACCUMULATE, 1 << 17},
+    {"put_1MiB_fence", PUT_FENCE, 1 << 17},
+    {"fence", FENCE, 1},
+    {"pscw", PSCW, 1},
     {"lock_put", LOCK_PUT, 1},
 };
 
