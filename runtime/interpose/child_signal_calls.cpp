@@ -44,11 +44,10 @@ int change_mask(job::Rank& rank, Next next, int how, const sigset_t* set,
   sigset_t wanted;
   if (set != nullptr) wanted = others = *set;  // `before` may be the same
   ::sigdelset(&others, SIGCHLD);
-  // Before the kernel has it: a signal that comes at once is caught by then.
-  if (set != nullptr && how != SIG_UNBLOCK) signal_waits::note_mask(rank, how, wanted);
+  // Before the kernel has it: a signal that comes at once is caught by then, one that was pending ends as it should.
+  if (set != nullptr) signal_waits::note_mask(rank, how, wanted);
   const int result = next(how, set != nullptr ? &others : nullptr, before);
   if (result != 0) return result;
-  if (set != nullptr && how == SIG_UNBLOCK) signal_waits::note_mask(rank, how, wanted);
   if (before != nullptr)
     was_blocked ? ::sigaddset(before, SIGCHLD) : ::sigdelset(before, SIGCHLD);
   if (set != nullptr) set_blocked(rank, bit_after(how, wanted, was_blocked));

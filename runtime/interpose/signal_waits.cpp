@@ -122,19 +122,22 @@ bool give_to_waiter(int signal, const siginfo_t& info, bool was_passed_on,
   using namespace signal_waits;
   job::Job* const job = job::Job::existing();
   if (!is_ours(signal) || job == nullptr || is_forked_child()) return false;
-  // Of the rank that runs here, by raise() or by the other half of this function.
+  const job::Rank* const owner =
+      info.si_code == SI_KERNEL ? timer_owner(signal) : nullptr;
+  const job::Rank* const maker = owner != nullptr ? owner : timer_maker(info);
+  // Of the rank that runs here, by raise() or by the other half of this function; perhaps it was here a moment ago.
   if (was_passed_on || info.si_code == SI_TKILL) {
     const job::Rank* const own = own_rank();
     const bool is_main = own != nullptr && own->execution == &sched::Execution::self();
-    if (!was_passed_on && (!is_main || !wants(*own, signal))) return false;
-    keep_here(signal, info, context);
-    return true;
+    const job::Rank* const meant = maker != nullptr ? maker : is_main ? own : nullptr;
+    bool is_wanted = meant != nullptr && wants(*meant, signal);
+    const job::RankRange all = job->local_ranks();
+    for (int r = all.first; was_passed_on && meant == nullptr && r < all.end; ++r)
+      is_wanted = is_wanted || wants(job->rank(r), signal);
+    if (is_wanted) keep_here(signal, info, context);
+    return is_wanted;
   }
-  const job::Rank* const owner = timer_owner(signal);
-  if (owner != nullptr && info.si_code == SI_KERNEL)
-    return give_to(*owner, signal, info, context);
-  if (const job::Rank* const maker = timer_maker(info); maker != nullptr)
-    return give_to(*maker, signal, info, context);
+  if (maker != nullptr) return give_to(*maker, signal, info, context);
   const bool is_for_all = (signal == SIGUSR1 || signal == SIGUSR2) &&
                           info.si_code == SI_USER && info.si_pid != ::getpid();
   if (!is_for_all) {
