@@ -78,7 +78,7 @@ using mpc::interpose::yielded;
 MPC_EXPORT int sched_yield() noexcept {
   return yielded(__builtin_return_address(0)) ? 0 : NEXT(sched_yield)();
 }
-MPC_EXPORT void thrd_yield() noexcept {
+MPC_EXPORT void thrd_yield() {
   if (!yielded(__builtin_return_address(0))) NEXT(thrd_yield)();
 }
 MPC_EXPORT int nanosleep(const timespec* time, timespec* left) {

@@ -25,7 +25,7 @@ bool pieces_are_faster() noexcept {
   const unsigned family = ((leaf >> 8) & 0xf) + ((leaf >> 20) & 0xff);
   return family == 0x1a;
 }
-const bool s_in_pieces = pieces_are_faster();
+const bool kInPieces = pieces_are_faster();
 
 // As if by one memcpy(). Pieces begin at lines of the target.
 void copy_in_pieces(char* dst, const char* src, size_t n) noexcept {
@@ -42,7 +42,7 @@ void copy_in_pieces(char* dst, const char* src, size_t n) noexcept {
 }  // namespace
 
 void copy_bytes(void* dst, const void* src, size_t n) noexcept {
-  if (n >= kLeastInPieces && n <= kMostInPieces && s_in_pieces) [[unlikely]]
+  if (n >= kLeastInPieces && n <= kMostInPieces && kInPieces) [[unlikely]]
     return copy_in_pieces(static_cast<char*>(dst), static_cast<const char*>(src), n);
   std::memcpy(dst, src, n);
 }
