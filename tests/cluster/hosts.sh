@@ -156,8 +156,11 @@ case $command in
   exec) dir=$1 host=$2; shift 2; into=exec; inside "$dir/$host" "$@" ;;
   link) inside "$1/$2" ip link set eth0 "$3" ;;
   limit)
-    inside "$1/$2" tc qdisc del dev eth0 root 2>/dev/null || true
-    [ "$3" = none ] || inside "$1/$2" tc qdisc add dev eth0 root tbf rate "$3" burst 256k latency 50ms ;;
+    if [ "$3" != none ]; then
+      inside "$1/$2" tc qdisc replace dev eth0 root tbf rate "$3" burst 256k latency 50ms
+    elif inside "$1/$2" tc qdisc show dev eth0 | grep -q tbf; then
+      inside "$1/$2" tc qdisc del dev eth0 root
+    fi ;;
   ps) inside "$1/$2" ps -e -o pid=,args= ;;
   down) down "$1" ;;
   *) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2 ;;
