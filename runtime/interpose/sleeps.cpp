@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 
 #include "runtime/interpose/clock.h"
@@ -28,16 +27,14 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kLongestParkNs = 2'000'000;
 
-// The rank, if the caller is its main thread on a worker and may leave the core, or null. Not in a signal handler: its frame
-// may be on a stack that another rank's handler would use.
-const job::Rank* rank_that_may_leave(const void* return_address) noexcept {
-  if (!g_is_ready || is_own_call(return_address) || is_forked_child()) return nullptr;
+// Is the caller a rank's main thread on a worker? Not in a signal handler: its frame may be on a stack that another
+// rank's handler would use.
+bool may_leave_core(const void* return_address) noexcept {
+  if (!g_is_ready || is_own_call(return_address) || is_forked_child()) return false;
   const job::Rank* const rank = own_rank();
-  sched::Execution& self = sched::Execution::self();
-  if (rank == nullptr || rank->libc == nullptr || rank->execution != &self ||
-      !self.is_ult() || self.worker() == nullptr || runs_handler(*rank))
-    return nullptr;
-  return rank;
+  const sched::Execution& self = sched::Execution::self();
+  return rank != nullptr && rank->libc != nullptr && rank->execution == &self &&
+         self.is_ult() && self.worker() != nullptr && !runs_handler(*rank);
 }
 
 bool is_valid(const timespec* time) noexcept {
@@ -55,14 +52,13 @@ uint64_t ns_of(const timespec& time) noexcept {
 bool slept(const timespec* time, const void* return_address) noexcept {
   if (!is_valid(time)) return false;
   const uint64_t ns = ns_of(*time);
-  if (ns > kLongestParkNs || rank_that_may_leave(return_address) == nullptr)
-    return false;
+  if (ns > kLongestParkNs || !may_leave_core(return_address)) return false;
   sched::sleep_until(sched::now_ns() + ns);
   return true;
 }
 
 bool yielded(const void* return_address) noexcept {
-  if (rank_that_may_leave(return_address) == nullptr) return false;
+  if (!may_leave_core(return_address)) return false;
   sched::Execution& self = sched::Execution::self();
   if (!self.worker()->needs_switch()) return false;
   self.yield();
