@@ -19,6 +19,7 @@
 #include "mpi/objects/error.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/lookup.h"
+#include "mpi/objects/op.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/views.h"
 #include "runtime/datatype/predefined.h"
@@ -67,6 +68,14 @@ inline bool is_mine(const Object* object, Kind kind, int rank, T** out) noexcept
   *out = static_cast<T*>(const_cast<Object*>(object));
   return true;
 }
+// lookup() without the address of the caller's variable, which thus may be in a register.
+template <class Handle, class T>
+inline Err find(Handle handle, T** out) {
+  T* found = *out;
+  const Err error = lookup(handle, &found);
+  *out = found;
+  return error;
+}
 inline bool may_be_object(const void* handle) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(handle);
   return address >= kPredefinedEnd && address % alignof(Object) == 0;
@@ -82,14 +91,21 @@ inline Err comm(MPI_Comm handle, Comm** out) {
         is_mine(object_of(handle), Kind::kComm, state->rank->world_rank, out))
       return kSuccess;
   }
-  return lookup(handle, out);
+  return find(handle, out);
 }
 inline Err type(MPI_Datatype handle, const dt::Datatype** out) {
-  if (!is_predefined(handle) || handle == MPI_DATATYPE_NULL) return lookup(handle, out);
+  if (!is_predefined(handle) || handle == MPI_DATATYPE_NULL) return find(handle, out);
   const dt::Datatype* found =
       dt::predefined_at(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
   if (found == nullptr) [[unlikely]]
-    return lookup(handle, out);  // makes the message
+    return find(handle, out);  // makes the message
+  *out = found;
+  return kSuccess;
+}
+inline Err op(MPI_Op handle, Op** out) {
+  Op* const found = quick_predefined_op(handle);
+  if (found == nullptr) [[unlikely]]
+    return find(handle, out);
   *out = found;
   return kSuccess;
 }
@@ -101,8 +117,13 @@ Err info_object(MPI_Info handle, Info** out);  // not MPI_INFO_NULL
 // `n`: number of elements of the type; -1: unknown. A null handle is no error where it stands for
 // no data, as in MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, ...), on which programs rely.
 inline Err committed(MPI_Datatype handle, const dt::Datatype** out, Count n = -1) {
-  if (Err error = type(handle, out)) [[unlikely]]
-    return n == 0 ? type_of_nothing(error, handle, out) : error;
+  if (Err error = type(handle, out)) [[unlikely]] {
+    if (n != 0) return error;
+    const dt::Datatype* found = *out;  // see find()
+    const Err failed = type_of_nothing(error, handle, &found);
+    *out = found;
+    return failed;
+  }
   return (*out)->is_committed() ? kSuccess : not_committed();
 }
 // Null handles have names, too (MPI-4.1 section 7.8): *out stays null.

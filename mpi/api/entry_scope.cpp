@@ -47,7 +47,7 @@ bool EntryScope::is_checked(const void* return_address) {
   return true;
 }
 
-int EntryScope::not_running() const {
+int EntryScope::refuse(const char* function) {
   const RankState* state = rank_state();
   const bool after_world =
       state != nullptr && state->finalised.load(std::memory_order_relaxed);
@@ -56,31 +56,34 @@ int EntryScope::not_running() const {
                            : after_session
                                ? "called outside of a session and before MPI_Init"
                                : "called before MPI_Init";
-  return handle_error(mpi::fail(MPI_ERR_OTHER, when), function_);
+  return handle_error(mpi::fail(MPI_ERR_OTHER, when), function);
 }
 
-int EntryScope::fail(Err error) const { return handle_error(error, function_); }
-int EntryScope::fail(Err error, Comm* comm) const {
-  return comm == nullptr ? fail(error) : handle_error(error, *comm, function_);
+int EntryScope::report(const char* function, Err error) {
+  return handle_error(error, function);
 }
-int EntryScope::fail(Err error, Win* win) const {
-  return win == nullptr ? fail(error) : handle_error(error, *win, function_);
+int EntryScope::report(const char* function, Err error, Comm* comm) {
+  return comm == nullptr ? report(function, error)
+                         : handle_error(error, *comm, function);
 }
-int EntryScope::fail(Err error, Session* session) const {
-  return session == nullptr ? fail(error) : handle_error(error, *session, function_);
+int EntryScope::report(const char* function, Err error, Win* win) {
+  return win == nullptr ? report(function, error) : handle_error(error, *win, function);
 }
-int EntryScope::fail(Err error, Errhandler* handler) const {
-  return handler == nullptr
-             ? fail(error)
-             : handle_error(error, *handler, nullptr, nullptr, function_);
+int EntryScope::report(const char* function, Err error, Session* session) {
+  return session == nullptr ? report(function, error)
+                            : handle_error(error, *session, function);
 }
-int EntryScope::fail(Err error, File* file) const {
-  return handle_error(error, file, function_);
+int EntryScope::report(const char* function, Err error, Errhandler* handler) {
+  return handler == nullptr ? report(function, error)
+                            : handle_error(error, *handler, nullptr, nullptr, function);
+}
+int EntryScope::report(const char* function, Err error, File* file) {
+  return handle_error(error, file, function);
 }
 
-Err EntryScope::unsupported() const {
+Err EntryScope::refuse_as_unsupported(const char* function) {
   return mpi::fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                   fmt::format("{} is not built yet", function_));
+                   fmt::format("{} is not built yet", function));
 }
 
 }  // namespace mpc::mpi

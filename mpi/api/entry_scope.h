@@ -57,19 +57,39 @@ class EntryScope {
 
   // Each calls the error handler of its object. The result is the return value of the MPI function,
   // if the handler returns.
-  [[gnu::cold]] int not_running() const;
-  [[gnu::cold]] int fail(Err error) const;  // no object: MPI_COMM_SELF's handler
-  [[gnu::cold]] int fail(Err error, Comm* comm) const;  // null: as above
-  [[gnu::cold]] int fail(Err error, Win* win) const;
-  [[gnu::cold]] int fail(Err error, File* file) const;  // null: MPI_FILE_NULL's handler
-  [[gnu::cold]] int fail(Err error, Session* session) const;
+  int not_running() const { return refuse(function_); }
+  int fail(Err error) const {  // no object: MPI_COMM_SELF's handler
+    return report(function_, error);
+  }
+  int fail(Err error, Comm* comm) const {  // null: as above
+    return report(function_, error, comm);
+  }
+  int fail(Err error, Win* win) const { return report(function_, error, win); }
+  int fail(Err error, File* file) const {  // null: MPI_FILE_NULL's handler
+    return report(function_, error, file);
+  }
+  int fail(Err error, Session* session) const {
+    return report(function_, error, session);
+  }
   // For a call with an argument for the handler of the object that it creates, and of its own
   // errors.
-  [[gnu::cold]] int fail(Err error, Errhandler* handler) const;
+  int fail(Err error, Errhandler* handler) const {
+    return report(function_, error, handler);
+  }
   // The function is in the list but has no body yet.
-  [[gnu::cold]] Err unsupported() const;
+  Err unsupported() const { return refuse_as_unsupported(function_); }
 
  private:
+  // Static, so that a scope stays in registers: no call needs its address.
+  [[gnu::cold]] static int refuse(const char* function);
+  [[gnu::cold]] static int report(const char* function, Err error);
+  [[gnu::cold]] static int report(const char* function, Err error, Comm* comm);
+  [[gnu::cold]] static int report(const char* function, Err error, Win* win);
+  [[gnu::cold]] static int report(const char* function, Err error, File* file);
+  [[gnu::cold]] static int report(const char* function, Err error, Session* session);
+  [[gnu::cold]] static int report(const char* function, Err error, Errhandler* handler);
+  [[gnu::cold]] static Err refuse_as_unsupported(const char* function);
+
   sched::Execution& execution_;
   const char* outer_;
   const char* function_;

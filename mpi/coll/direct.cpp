@@ -44,7 +44,9 @@ bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
 
 [[gnu::constructor]] void register_source() { job::add_partner_source(explain); }
 
-Err run(const char* name, Comm& comm, Team& team, const nbc::direct::Call& call) {
+// In one piece with its callers, for the sake of small data.
+[[gnu::always_inline]] inline Err run(const char* name, Comm& comm, Team& team,
+                                      const nbc::direct::Call& call) {
   const TeamReason reason(name, comm, team);
   return error_of_outcome(
       nbc::direct::run(team, comm.rank(), comm.self(), call, reason), name);
@@ -76,8 +78,10 @@ bool meets(Comm& comm, nbc::Coll coll, const void* sendbuf) {
 }
 
 // Fills in the parts of a call that all reductions have. False: the call uses its schedule.
-bool describe_reduction(nbc::direct::Call& call, Team& team, const void* sendbuf,
-                        void* recvbuf, dt::Count count, TypeArg type, Op& op) {
+[[gnu::always_inline]] inline bool describe_reduction(nbc::direct::Call& call,
+                                                      Team& team, const void* sendbuf,
+                                                      void* recvbuf, dt::Count count,
+                                                      TypeArg type, Op& op) {
   const DirectAsk ask{call.coll,
                       static_cast<size_t>(count) * static_cast<size_t>(type->size()),
                       sendbuf == MPI_IN_PLACE, type.type, op.commutes()};
@@ -91,14 +95,21 @@ bool describe_reduction(nbc::direct::Call& call, Team& team, const void* sendbuf
   return describe_operation(call.op, *type, op);
 }
 
-Err run_reduction(const char* name, Comm& comm, nbc::direct::Call& call, TypeArg type,
-                  Op& op) {
-  if (op.is_predefined()) return run(name, comm, comm.team(), call);
+[[gnu::noinline]] Err run_user_reduction(const char* name, Comm& comm,
+                                         nbc::direct::Call& call, TypeArg type,
+                                         Op& op) {
   BoundOp bound;
   MPC_MPI_TRY(bound.bind(op, *type, type.handle));
   call.op.apply = BoundOp::apply_alone;
   call.op.context = &bound;
   return run(name, comm, comm.team(), call);
+}
+
+[[gnu::always_inline]] inline Err run_reduction(const char* name, Comm& comm,
+                                                nbc::direct::Call& call, TypeArg type,
+                                                Op& op) {
+  return op.is_predefined() ? run(name, comm, comm.team(), call)
+                            : run_user_reduction(name, comm, call, type, op);
 }
 
 }  // namespace

@@ -14,7 +14,9 @@ BoolSetting is_on(
     "between the members' buffers, and small ones show their data to the others, also "
     "non-blocking ones; 0: by messages");
 
-[[gnu::cold]] Err make_error(const nbc::direct::Outcome& outcome, const char* name) {
+}  // namespace
+
+Err make_error_of_outcome(const nbc::direct::Outcome& outcome, const char* name) {
   if (outcome.mismatch != nullptr) {
     return fail(
         outcome.calls_differ ? MPI_ERR_NOT_SAME : MPI_ERR_TRUNCATE,
@@ -33,15 +35,6 @@ BoolSetting is_on(
                           "rank's buffer: counts or types differ between "
                           "the ranks",
                           name, outcome.truncated_by));
-}
-
-}  // namespace
-
-Err error_of_outcome(const nbc::direct::Outcome& outcome, const char* name) {
-  if (outcome.mismatch == nullptr && outcome.truncated_by < 0 && outcome.short_from < 0)
-      [[likely]]
-    return kSuccess;
-  return make_error(outcome, name);
 }
 
 bool is_direct_on() noexcept { return is_on.get() && !is_checking(); }

@@ -20,6 +20,13 @@ bool is_direct_on() noexcept;
 // several processes use schedules, whose messages can leave a process.
 bool may_go_direct(const Comm& comm) noexcept;
 
-Err error_of_outcome(const nbc::direct::Outcome& outcome, const char* name);
+[[gnu::cold]] Err make_error_of_outcome(const nbc::direct::Outcome& outcome,
+                                        const char* name);
+inline Err error_of_outcome(const nbc::direct::Outcome& outcome, const char* name) {
+  if (outcome.mismatch == nullptr && outcome.truncated_by < 0 && outcome.short_from < 0)
+      [[likely]]
+    return kSuccess;
+  return make_error_of_outcome(outcome, name);
+}
 
 }  // namespace mpc::mpi

@@ -41,6 +41,16 @@ extern constinit uintptr_t g_lowest_object;  // set before main()
 // Address of an object as the ABI's handle, and back, without any check.
 inline Object* object_of(void* handle) noexcept { return static_cast<Object*>(handle); }
 
+// The handle is an object of this kind and owner.
+inline bool is_object(void* handle, Kind kind, int owner) noexcept {
+  const auto address = reinterpret_cast<uintptr_t>(handle);
+  if (address % alignof(Object) != 0 ||
+      address - g_lowest_object >= kHighestObject - g_lowest_object)
+    return false;
+  const Object* const object = object_of(handle);
+  return object->is_alive() && object->kind() == kind && object->owner() == owner;
+}
+
 // The object of a dynamic handle of the calling rank. Errors: bad_handle(), bad_object(); *out is
 // written only on success.
 inline Err find_object(void* handle, Kind kind, Object** out) {

@@ -15,7 +15,7 @@
 namespace mpc::mpi {
 namespace {
 
-constexpr uint32_t kFirstOp = abi::kOpNull, kOpCount = 0x20;
+using detail::kFirstOp, detail::kOpCount;
 
 // Belongs to the process, created at the first use, never freed.
 std::array<Op*, kOpCount>& table() {
@@ -26,6 +26,7 @@ std::array<Op*, kOpCount>& table() {
                                 kLor, kLxor, kMinloc, kMaxloc, kNoOp})
       (*t)[code - kFirstOp] = new Op(-1, code, true);
     (*t)[kReplace - kFirstOp] = new Op(-1, kReplace, false);
+    detail::predefined_ops.store(t->data(), std::memory_order_release);
     return t;
   }();
   return *ops;
@@ -47,6 +48,8 @@ bool may_run_in_background() noexcept {
 }
 
 }  // namespace
+
+constinit std::atomic<Op* const*> detail::predefined_ops{nullptr};
 
 Op* predefined_op(MPI_Op handle) noexcept {
   const auto code = reinterpret_cast<uintptr_t>(handle);

@@ -6,6 +6,9 @@
 // Threads:   constant after creation; predefined ones belong to the process.
 // See also:  runtime/datatype/reduce.h (kernels), nbc/engine/engine.h (Reduction).
 
+#include <atomic>
+
+#include "base/mpi_constants.h"
 #include "mpi.h"
 #include "mpi/objects/attributes.h"
 #include "mpi/objects/error.h"
@@ -45,6 +48,19 @@ class Op final : public Object {
 };
 
 Op* predefined_op(MPI_Op handle) noexcept;  // null: no such constant
+namespace detail {
+inline constexpr uintptr_t kFirstOp = abi::kOpNull,
+                           kOpCount = 0x20;  // the ABI's handles of operations
+// Null until predefined_op() has been called.
+extern constinit std::atomic<Op* const*> predefined_ops;
+}  // namespace detail
+// The same in line; null: no such constant, or not known yet.
+inline Op* quick_predefined_op(MPI_Op handle) noexcept {
+  // acquire pairs with the release where the operations are made.
+  Op* const* const ops = detail::predefined_ops.load(std::memory_order_acquire);
+  const uintptr_t at = reinterpret_cast<uintptr_t>(handle) - detail::kFirstOp;
+  return ops != nullptr && at < detail::kOpCount ? ops[at] : nullptr;
+}
 
 // One operation on one datatype, ready for the engine. Lives as long as the collective, and
 // keeps operation and type alive: both may be freed while it is in flight (MPI-4.1 sections

@@ -27,14 +27,16 @@ class RequestArray {
       heap_ = std::make_unique<Request*[]>(static_cast<size_t>(count));
       requests_ = heap_.get();
     }
+    const int owner = this_world_rank();
     for (int i = 0; i < count; ++i) {
       requests_[i] = nullptr;
       if (handles[i] == MPI_REQUEST_NULL) continue;
-      Object* object = nullptr;
-      if (const Err error = find_object(handles[i], Kind::kRequest, &object))
-        return error;
-      auto* const request = static_cast<Request*>(object);
-      // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): found
+      if (!is_object(handles[i], Kind::kRequest, owner)) [[unlikely]] {
+        Object* found = nullptr;  // of no rank, or an error
+        if (const Err error = find_object(handles[i], Kind::kRequest, &found))
+          return error;
+      }
+      auto* const request = static_cast<Request*>(object_of(handles[i]));
       if (!request->is_active) continue;
       requests_[i] = request;
       ++active_;

@@ -8,6 +8,7 @@
 // See also:  nbc/direct/direct.h.
 
 #include <cstdint>
+#include <string>
 
 #include "nbc/schedule/coll.h"
 #include "runtime/datatype/datatype.h"
@@ -78,6 +79,14 @@ struct Call {
   size_t bytes() const noexcept {
     return element_bytes != 0 ? static_cast<size_t>(count) * element_bytes : send_block;
   }
+};
+
+struct Outcome {
+  const std::string* mismatch =
+      nullptr;                // what members did not do alike; nothing was moved
+  bool calls_differ = false;  // more differs than the amount of data
+  int truncated_by = -1;  // this member's buffer was too short for data of that rank
+  int short_from = -1;  // that rank sent less than the others, which must send the same
 };
 
 }  // namespace mpc::nbc::direct

@@ -1,138 +1,214 @@
 #include "nbc/direct/direct.h"
 
 #include "base/trace.h"
-#include "nbc/direct/key.h"
+#include "nbc/direct/at_place.h"
+#include "nbc/direct/blocks.h"
+#include "nbc/direct/fold.h"
 #include "nbc/direct/steps.h"
+#include "nbc/schedule/limits.h"
 
 namespace mpc::nbc::direct {
+
+// ---- members that each have a worker of their own ---------------------------------------------
+//
+// A small collective of such members, in one function: nobody has to arrive, to act for others or to
+// be released, and all data lie in posts. Members that take this way and members that go by
+// run_at_place() may meet: their posts are alike.
+//
+//   fill   this member's data go into its post; if they do not fit, it goes by run_at_place()
+//   show   the post is complete; see all others'
+//   take   what concerns this member
+
 namespace {
 
-// The work of a place's actor for its members, including waits for other places.
-constexpr trace::Site kAct{"direct", "act", {"collective", "bytes"}, true, true};
-
-constexpr uint64_t kMixed = ~uint64_t{0};
-
-// The properties that must be equal for all members.
-uint64_t key_of(const Call& call) noexcept {
-  return make_key(call.coll, call.op_code, call.bytes());
+// A limit of the settings may say that all members of the team do without posts.
+bool fits(size_t bytes, Limit which) noexcept {
+  return bytes <= Post::kInlineBytes &&
+         bytes <= static_cast<size_t>(limit(which, true));
 }
 
-uint64_t key_of_place(const Actor& actor) noexcept {
-  const uint64_t key = key_of(actor.call());
-  for (const int m : actor.place().members) {
-    if (key_of(actor.call_of(m)) != key) return kMixed;
-  }
-  return key;
+bool fill_plain(Post& post, const Call& call, size_t bytes, Limit which) noexcept {
+  if (!fits(bytes, which)) return false;
+  copy_bytes(post.data, call.send, bytes);
+  return true;
 }
 
-// Every place's actor finds the same mismatch; no member leaves before they all have read the
-// calls.
-[[gnu::cold]] void complain(Actor& actor) {
-  const Team& team = actor.team();
-  const uint64_t first = key_of(actor.call_of(0));
-  int other = 0;
-  while (other + 1 < team.size() && key_of(actor.call_of(other)) == first) ++other;
-  const uint64_t key = key_of(actor.call_of(other));
-  actor.place().complaint = difference(other, key, 0, first);
-  actor.place().calls_differ = !is_same_call(key, first);
-  actor.meet();  // before any member leaves
-  for (const int m : actor.place().members) actor.team().member(m).has_mismatch = true;
-}
-
-bool all_say_the_same(Actor& actor) noexcept {
-  const uint64_t key = actor.mine().key;
-  if (key == kMixed) return false;
-  for (int p = 0; p < actor.team().place_count(); ++p) {
-    if (actor.post_of(p).key != key) return false;
+// As pack_uneven().
+bool fill_uneven(Post& post, const Call& call, int blocks) {
+  size_t at = static_cast<size_t>(blocks) * sizeof(BlockLength);
+  for (int b = 0; b < blocks; ++b) {
+    const Block block = call.block_to(call, b);
+    const size_t bytes = block.bytes();
+    if (bytes > Post::kInlineBytes || at + bytes > Post::kInlineBytes) return false;
+    const auto length = static_cast<BlockLength>(bytes);
+    std::memcpy(post.data + static_cast<size_t>(b) * sizeof length, &length,
+                sizeof length);
+    if (length != 0) pack(block, post.data + at);
+    at += bytes;
   }
   return true;
 }
 
-// Place 0's actor calls decide(), the others wait for it.
-[[gnu::noinline]] void decide(Actor& actor) {
-  if (actor.place_number() == 0) actor.call().decide(actor.team());
-  actor.meet();
-}
-
-// Meets in stages, whatever the collective, so that members notice that they call different ones. All
-// places that know the same after a stage compare the same keys in the next one, so all find the
-// same. After that all posts can be read without a wait. True: the calls agree.
-bool meet_in_stages(Actor& actor) {
-  uint64_t key = actor.mine().key;
-  const bool takes_data_along = key != kMixed && goes_in_stages(actor.call());
-  for (size_t s = 0; s < actor.team().stage_count(); ++s) {
-    actor.staged_post(actor.place_number(), s).key = key;
-    actor.exchange_stage(s);
-    for (const int p : actor.stage(s).from) {
-      if (actor.staged_post(p, s).key != key) key = kMixed;
+// Writes what this member shows. False: it does not fit into the post.
+[[gnu::always_inline]] inline bool fill(Post& post, const Team& team,
+                                        const Call& call) {
+  const auto members = static_cast<size_t>(team.size());
+  switch (call.coll) {
+    case Coll::kBarrier:
+      return true;
+    case Coll::kAllreduce:
+    case Coll::kReduceScatterBlock:
+    case Coll::kReduceScatter:
+      return fill_plain(post, call, call.bytes(), Limit::kDirectReduce);
+    case Coll::kAllgather:
+    case Coll::kAlltoall:
+      return call.is_send_plain && call.is_recv_plain && call.send_block != 0 &&
+             call.send_block <= call.recv_block &&
+             fill_plain(post, call,
+                        call.coll == Coll::kAlltoall ? call.send_block * members
+                                                     : call.send_block,
+                        Limit::kDirectRows);
+    case Coll::kAllgatherv:
+    case Coll::kAlltoallv: {
+      const int blocks = sent_blocks(team, call);
+      return static_cast<size_t>(blocks) * sizeof(BlockLength) <= Post::kInlineBytes &&
+             fill_uneven(post, call, blocks);
     }
-    if (takes_data_along && key != kMixed) combine_stage(actor, s);
-  }
-  return key != kMixed;
-}
-
-void move_data(Actor& actor) {
-  if (actor.call().decide != nullptr) [[unlikely]]
-    return decide(actor);
-  switch (actor.call().coll) {
-    case Coll::kBarrier:
-      return;
-    case Coll::kAllreduce:
-      return conclude(actor);
-    case Coll::kReduceScatterBlock:
-    case Coll::kReduceScatter:
-      return scatter_reduced(actor);
-    case Coll::kAllgatherv:
-    case Coll::kAlltoallv:
-      return move_uneven(actor);
     default:
-      return is_packed(actor.team(), actor.call()) ? unpack_blocks(actor)
-                                                   : copy_blocks(actor);
+      return false;
   }
 }
 
-void prepare_data(Actor& actor) {
-  if (actor.call().decide != nullptr) [[unlikely]]
-    return;
-  switch (actor.call().coll) {
-    case Coll::kBarrier:
-      return;
-    case Coll::kAllreduce:
-      return contribute(actor);
-    case Coll::kReduceScatterBlock:
-    case Coll::kReduceScatter:
-      return contribute_parts(actor);
-    case Coll::kAllgatherv:
-    case Coll::kAlltoallv:
-      return pack_uneven(actor);
-    default:
-      if (is_packed(actor.team(), actor.call())) pack_blocks(actor);
+// The posts of one exchange.
+class Posts {
+ public:
+  Posts(Team& team, uint64_t exchange) noexcept : team_(team), turn_(exchange & 1) {}
+  int count() const noexcept { return team_.size(); }
+  Post& operator[](int member) const noexcept {
+    return team_.place(member).posts[turn_];
+  }
+  const unsigned char* data(int member) const noexcept {
+    return static_cast<const unsigned char*>((*this)[member].source);
+  }
+
+ private:
+  Team& team_;
+  const size_t turn_;
+};
+
+// As Actor::exchange_posts(), where the argument is.
+[[gnu::always_inline]] inline void show_and_see(Team& team, int member,
+                                                const Posts& posts, uint64_t round,
+                                                job::Rank& self,
+                                                const sched::WaitReason& why) {
+  // What another core is about to show is mostly there within 100 ns.
+  constexpr int kLooks = 40;
+  posts[member].round.store(round, std::memory_order_seq_cst);
+  const auto is_shown = [&](int m) {
+    return posts[m].round.load(std::memory_order_seq_cst) >= round;
+  };
+  bool all_there = true;
+  for (int m = 0; m < posts.count() && all_there; ++m) all_there = is_shown(m);
+  for (int m = 0; m < posts.count(); ++m) {
+    if (m == member) continue;
+    if (all_there) {
+      team.place(m).sleeper.wake();
+      continue;
+    }
+    int looks = 0;
+    while (!is_shown(m) && ++looks < kLooks) {
+    }
+    if (looks == kLooks)
+      wait_for_flag(posts[m].round, round, team.place(member).sleeper, self, why);
   }
 }
 
-void act(Actor& actor) {
-  const bool is_traced = trace::enabled();
-  if (is_traced) [[unlikely]] {
-    trace::begin(kAct, {trace::text(name_of(actor.call().coll)), actor.call().bytes()});
-  }
-  const uint64_t key = key_of_place(actor);
-  actor.mine().key = key;
-  if (key != kMixed) prepare_data(actor);
-  const bool has_stages = actor.team().has_stages();
-  bool is_agreed;
-  if (has_stages) {
-    is_agreed = meet_in_stages(actor);
+bool all_say(const Posts& posts, uint64_t key) noexcept {
+  for (int m = 0; m < posts.count(); ++m)
+    if (posts[m].key != key) return false;
+  return true;
+}
+
+// Reduces elements [first, first + n) of all members.
+void reduce(const Posts& posts, const Call& call, Count first, Count n) {
+  const size_t offset = static_cast<size_t>(first) * call.element_bytes;
+  fold(
+      call.op, posts.count(), [&](int m) { return posts.data(m) + offset; }, call.recv,
+      n, call.element_bytes);
+}
+
+// The elements that this member gets.
+void reduce_part(const Posts& posts, const Call& call, int member) {
+  Count first = 0, n = call.count / posts.count();
+  if (call.part == nullptr) {
+    first = n * member;
   } else {
-    actor.exchange_posts();
-    is_agreed = all_say_the_same(actor);
+    for (int m = 0; m < member; ++m) first += call.part(call, m);
+    n = call.part(call, member);
   }
-  if (!is_agreed) [[unlikely]] {
-    complain(actor);
-  } else if (!has_stages || !goes_in_stages(actor.call())) {
-    move_data(actor);
+  if (n != 0) reduce(posts, call, first, n);
+}
+
+void take_blocks(const Posts& posts, const Call& call, size_t offset) {
+  auto* to = static_cast<unsigned char*>(call.recv);
+  for (int m = 0; m < posts.count(); ++m, to += call.recv_step)
+    copy_bytes(to, posts.data(m) + offset, call.send_block);
+}
+
+// As move_uneven(). Returns the member whose data were too long, or -1.
+int take_uneven(const Posts& posts, const Call& call, int member) {
+  int truncated_by = -1;
+  const bool is_gather = call.coll == Coll::kAllgatherv;
+  const int blocks = is_gather ? 1 : posts.count(), mine = is_gather ? 0 : member;
+  for (int m = 0; m < posts.count(); ++m) {
+    const unsigned char* const row = posts.data(m);
+    const unsigned char* data = row + static_cast<size_t>(blocks) * sizeof(BlockLength);
+    BlockLength length;
+    for (int b = 0;; ++b, data += length) {
+      std::memcpy(&length, row + static_cast<size_t>(b) * sizeof length, sizeof length);
+      if (b == mine) break;
+    }
+    const Block to = call.block_from(call, m);
+    if (length > to.bytes()) {
+      truncated_by = m;
+    } else {
+      unpack(data, length, to);
+    }
   }
-  if (is_traced) [[unlikely]]
-    trace::end(kAct);
+  return truncated_by;
+}
+
+// As above.
+int take(const Posts& posts, const Call& call, int member) {
+  switch (call.coll) {
+    case Coll::kAllreduce:
+      reduce(posts, call, 0, call.count);
+      break;
+    case Coll::kReduceScatterBlock:
+    case Coll::kReduceScatter:
+      reduce_part(posts, call, member);
+      break;
+    case Coll::kAllgather:
+      take_blocks(posts, call, 0);
+      break;
+    case Coll::kAlltoall:
+      take_blocks(posts, call, call.send_block * static_cast<size_t>(member));
+      break;
+    case Coll::kAllgatherv:
+    case Coll::kAlltoallv:
+      return take_uneven(posts, call, member);
+    default:
+      break;
+  }
+  return -1;
+}
+
+// A place that has more than fits into its room shows none of it.
+bool is_anything_hidden(const Posts& posts, const Call& call) noexcept {
+  if (call.coll != Coll::kAllgatherv && call.coll != Coll::kAlltoallv) return false;
+  for (int m = 0; m < posts.count(); ++m)
+    if (posts[m].source == nullptr) return true;
+  return false;
 }
 
 }  // namespace
@@ -142,20 +218,24 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
   Member& me = team.member(member);
   me.call = &call;
   ++me.epoch;
-  ++me.exchanges;
+  const uint64_t exchange = ++me.exchanges;
   me.way = Member::kBothWays;
-  me.has_mismatch = false;
-  me.truncated_by = -1;
-  if (arrive(team, member, self, why)) {
-    Actor actor(team, member, self, why);
-    act(actor);
-    actor.release_place();
-  }
+  const Posts posts(team, exchange);
+  if (!team.is_spread() || team.has_stages() || call.decide != nullptr ||
+      trace::enabled() || !fill(posts[member], team, call))
+    return run_at_place(team, member, self, why);
+  Post& mine = posts[member];
+  const uint64_t key = key_of(call);
+  mine.key = key;
+  mine.source = mine.data;
+  show_and_see(team, member, posts, exchange * kRounds, self, why);
+  if (!all_say(posts, key)) [[unlikely]]
+    return complain_alone(team, member, self, why);
+  if (is_anything_hidden(posts, call)) [[unlikely]]
+    return copy_alone(team, member, self, why);
+  const int truncated_by = take(posts, call, member);
   me.done_by_all = me.epoch - 1;  // all members have arrived at this one
-  const Place& place = team.place(me.place);
-  if (me.has_mismatch) [[unlikely]]
-    return {&place.complaint, place.calls_differ, me.truncated_by, -1};
-  return {nullptr, false, me.truncated_by, -1};
+  return {nullptr, false, truncated_by, -1};
 }
 
 const char* describe(const Team& team, const Call& call) noexcept {
@@ -175,12 +255,6 @@ const char* describe(const Team& team, const Call& call) noexcept {
     default:
       return is_packed(team, call) ? "shown in one piece" : "copied once";
   }
-}
-
-bool can_reduce(const Team& team, const dt::Datatype& type,
-                bool is_commutative) noexcept {
-  return type.is_predefined() && type.is_contiguous() && type.size() > 0 &&
-         (is_commutative || team.is_in_rank_order());
 }
 
 }  // namespace mpc::nbc::direct

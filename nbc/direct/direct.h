@@ -7,21 +7,11 @@
 // Threads:   any execution of a member; one collective of a team at a time per member.
 // See also:  docs/design/0007-direct-collectives.md, nbc/direct/team.h (how they meet).
 
-#include <string>
-
 #include "nbc/direct/call.h"
 #include "nbc/direct/team.h"
 #include "runtime/job/rank.h"
 
 namespace mpc::nbc::direct {
-
-struct Outcome {
-  const std::string* mismatch =
-      nullptr;                // what members did not do alike; nothing was moved
-  bool calls_differ = false;  // more differs than the amount of data
-  int truncated_by = -1;  // this member's buffer was too short for data of that rank
-  int short_from = -1;  // that rank sent less than the others, which must send the same
-};
 
 // All members call it, after the same number of earlier calls on the team. Others read `call` until
 // it returns. Switches: yes. A user's operation runs on the execution of a member in this call.
@@ -35,7 +25,10 @@ const char* describe(const Team& team, const Call& call) noexcept;
 
 // Conditions of a direct allreduce: elements without gaps; for an operation that does not commute,
 // a team in rank order.
-bool can_reduce(const Team& team, const dt::Datatype& type,
-                bool is_commutative) noexcept;
+inline bool can_reduce(const Team& team, const dt::Datatype& type,
+                       bool is_commutative) noexcept {
+  return type.is_predefined() && type.is_contiguous() && type.size() > 0 &&
+         (is_commutative || team.is_in_rank_order());
+}
 
 }  // namespace mpc::nbc::direct

@@ -138,17 +138,10 @@ void unpack_blocks(Actor& actor) {
 
 namespace {
 
-using Length = uint16_t;
-static_assert(kScratchBytes <= UINT16_MAX);
-
-int sent_blocks(const Team& team, const Call& call) noexcept {
-  return call.coll == Coll::kAllgatherv ? 1 : team.size();
-}
-
 // Bytes in the room; more than kScratchBytes: they do not fit.
 size_t uneven_bytes(Actor& actor, int blocks) {
   const auto& members = actor.place().members;
-  size_t bytes = members.size() * static_cast<size_t>(blocks) * sizeof(Length);
+  size_t bytes = members.size() * static_cast<size_t>(blocks) * sizeof(BlockLength);
   for (const int m : members) {
     const Call& call = actor.call_of(m);
     for (int b = 0; b < blocks && bytes <= kScratchBytes; ++b)
@@ -171,10 +164,10 @@ void deliver(Actor& actor, int m, int s, const unsigned char* data, size_t bytes
 // begins.
 const unsigned char* deliver_row(Actor& actor, int s, int blocks,
                                  const unsigned char* row) {
-  const unsigned char* data = row + static_cast<size_t>(blocks) * sizeof(Length);
+  const unsigned char* data = row + static_cast<size_t>(blocks) * sizeof(BlockLength);
   const Team& team = actor.team();
   for (int b = 0; b < blocks; ++b) {
-    Length length;
+    BlockLength length;
     std::memcpy(&length, row + static_cast<size_t>(b) * sizeof length, sizeof length);
     if (actor.call().coll == Coll::kAllgatherv) {
       for (const int m : actor.place().members) deliver(actor, m, s, data, length);
@@ -197,10 +190,10 @@ void pack_uneven(Actor& actor) {
   actor.mine().source = lengths;
   for (const int m : actor.place().members) {
     const Call& call = actor.call_of(m);
-    unsigned char* data = lengths + static_cast<size_t>(blocks) * sizeof(Length);
+    unsigned char* data = lengths + static_cast<size_t>(blocks) * sizeof(BlockLength);
     for (int b = 0; b < blocks; ++b) {
       const Block block = call.block_to(call, b);
-      const auto length = static_cast<Length>(block.bytes());
+      const auto length = static_cast<BlockLength>(block.bytes());
       std::memcpy(lengths + static_cast<size_t>(b) * sizeof length, &length,
                   sizeof length);
       if (length != 0) pack(block, data);

@@ -31,6 +31,13 @@ void scatter_reduced(Actor& actor);
 bool is_packed(const Team& team, const Call& call) noexcept;
 void pack_blocks(Actor& actor);
 void unpack_blocks(Actor& actor);
+// Of a block in a place's room, with blocks of different sizes.
+using BlockLength = uint16_t;
+static_assert(kScratchBytes <= UINT16_MAX);
+// How many blocks each member sends there.
+inline int sent_blocks(const Team& team, const Call& call) noexcept {
+  return call.coll == Coll::kAllgatherv ? 1 : team.size();
+}
 // Exchanges with blocks of different sizes, before the posts and after. Small ones as above. If the
 // post of any place says that it has a large one, all places do as below.
 void pack_uneven(Actor& actor);
