@@ -202,6 +202,17 @@ class Refusals(HostsCase):
         done = run(self.hosts.command("h1", *small, "env", "UCX_TLS=^posix", *words))
         self.assertEqual((done.returncode, done.stderr, len(done.stdout.splitlines())), (0, "", 2))
 
+    def test_no_shared_memory_of_system_v(self):
+        program = self.build("where", INIT + WHERE + END)
+        none = ["sh", "-c", "echo 0 >/proc/sys/kernel/shmall; \"$@\"; s=$?; echo 4194304 >/proc/sys/kernel/shmall; exit $s", "sh"]
+        words = (tool("mpcrun"), "-n", 2, "-p", 2, program)
+        run = functools.partial(subprocess.run, capture_output=True, text=True, timeout=60)
+        done = run(self.hosts.command("h1", *none, *words))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"no shared memory of System V .* UCX_TLS=\^sysv")
+        done = run(self.hosts.command("h1", *none, "env", "UCX_TLS=^sysv", *words))
+        self.assertEqual((done.returncode, done.stderr, len(done.stdout.splitlines())), (0, "", 2))
+
 
 class ThreeHosts(HostsCase):
     COUNT = 3

@@ -2,11 +2,13 @@
 // Long: it is the only file that knows UCX.
 #include "runtime/transport/ucx/ucp_worker.h"
 
+#include <sys/shm.h>
 #include <sys/statvfs.h>
 #include <ucp/api/ucp.h>
 #include <ucs/debug/log_def.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
@@ -58,6 +60,19 @@ std::string hint_of_shared_memory() {
   if (bytes >= kEnoughBytes) return "";
   return "; /dev/shm has only " + std::to_string(bytes >> 10) +
          " KiB left: give it more room, or set UCX_TLS=^posix";
+}
+
+// Likewise for what it takes of System V's shared memory.
+std::string hint_of_sysv() {
+  constexpr size_t kEnoughBytes = 8 << 20;
+  const int id = ::shmget(IPC_PRIVATE, kEnoughBytes, IPC_CREAT | 0600);
+  if (id >= 0) {
+    ::shmctl(id, IPC_RMID, nullptr);
+    return "";
+  }
+  return std::string("; there is no shared memory of System V (shmget: ") +
+         std::strerror(errno) + "): raise kernel.shmall and kernel.shmmni, or set " +
+         "UCX_TLS=^sysv";
 }
 
 // --- packed data: a generic datatype whose element is a Transfer ---------------------------------
@@ -208,8 +223,8 @@ Result<> Worker::open_worker() {
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucs_status_t status = ucp_worker_create(context_, &params, &worker_);
   if (status != UCS_OK)
-    return {Errc::kSystem,
-            text_of("ucp_worker_create", status) + hint_of_shared_memory()};
+    return {Errc::kSystem, text_of("ucp_worker_create", status) +
+                               hint_of_shared_memory() + hint_of_sysv()};
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
                        UCP_AM_HANDLER_PARAM_FIELD_ARG;

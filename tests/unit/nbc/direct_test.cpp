@@ -288,6 +288,7 @@ void call_differently(int ranks, int workers, const std::vector<int>& place_of) 
 TEST(Direct, TellsAllMembersWhoCallsSomethingElse) {
   call_differently(6, 2, {0, 0, 0, 1, 1, 1});
   call_differently(6, 2, {0, 1, 0, 1, 0, 1});
+  call_differently(6, 6, {0, 1, 2, 3, 4, 5});
 }
 
 TEST(Direct, TellsItInStages) {
