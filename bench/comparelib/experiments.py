@@ -298,6 +298,9 @@ def idle_job(context, mpi, ranks, sample):
     begin, used = time.monotonic(), machine.cpu_seconds(pids)
     time.sleep(IDLE_SECONDS - 0.8)
     used = machine.cpu_seconds(pids) - used
+    if used < 0:    # what a process that has ended had used is missing now
+        machine.end_session(process)
+        return f"idle with {ranks} ranks: it ended while it was measured"
     share = used / (time.monotonic() - begin)
     sample.figures[("idle_cpu", ranks)] = (100 * share, "% of a core, whole job")
     sample.figures[("idle_memory", ranks)] = (machine.pss_kib(pids) / ranks, "KiB per rank")
