@@ -130,12 +130,12 @@ void act(Actor& actor) {
     trace::end(kAct);
 }
 
-}  // namespace
-
-namespace {
-
-// After the last step of a member.
-Outcome outcome_of(Team& team, Member& me) noexcept {
+// A step of the member, and what came of the whole collective.
+template <class Step>
+Outcome finish_with(Member& me, Team& team, Step step) {
+  me.has_mismatch = false;
+  me.truncated_by = -1;
+  step();
   me.done_by_all = me.epoch - 1;  // all members have arrived at this one
   const Place& place = team.place(me.place);
   if (me.has_mismatch) [[unlikely]]
@@ -143,36 +143,26 @@ Outcome outcome_of(Team& team, Member& me) noexcept {
   return {nullptr, false, me.truncated_by, -1};
 }
 
+// A member that is alone at its place acts for it from here on.
+Outcome act_alone(Team& team, int member, job::Rank& self, const sched::WaitReason& why,
+                  void (*step)(Actor&)) {
+  return finish_with(team.member(member), team, [&] {
+    Actor actor(team, member, self, why);
+    step(actor);
+  });
+}
+
 }  // namespace
 
 Outcome run_at_place(Team& team, int member, job::Rank& self,
                      const sched::WaitReason& why) {
-  Member& me = team.member(member);
-  me.has_mismatch = false;
-  me.truncated_by = -1;
-  if (arrive(team, member, self, why)) {
+  return finish_with(team.member(member), team, [&] {
+    if (!arrive(team, member, self, why)) return;
     Actor actor(team, member, self, why);
     act(actor);
     actor.release_place();
-  }
-  return outcome_of(team, me);
+  });
 }
-
-namespace {
-
-// A member that is alone at its place acts for it from here on.
-template <class Step>
-Outcome act_alone(Team& team, int member, job::Rank& self, const sched::WaitReason& why,
-                  Step step) {
-  Member& me = team.member(member);
-  me.has_mismatch = false;
-  me.truncated_by = -1;
-  Actor actor(team, member, self, why);
-  step(actor);
-  return outcome_of(team, me);
-}
-
-}  // namespace
 
 Outcome complain_alone(Team& team, int member, job::Rank& self,
                        const sched::WaitReason& why) {

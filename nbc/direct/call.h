@@ -81,7 +81,7 @@ struct Call {
   }
 };
 
-struct Outcome {
+struct Outcome {  // what the collective came to, for this member
   const std::string* mismatch =
       nullptr;                // what members did not do alike; nothing was moved
   bool calls_differ = false;  // more differs than the amount of data

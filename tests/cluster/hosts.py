@@ -3,6 +3,7 @@
 
 import functools
 import os
+import re
 import subprocess
 
 from common import END, INIT, SANITIZED, tool, traffic
@@ -191,27 +192,26 @@ class Refusals(HostsCase):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("host h2: /tmp/only_h1, where mpcrun was started: No such file", done.stderr)
 
-    def test_no_room_for_shared_memory(self):
+    def check_without(self, prepare, restore, named, setting):
+        """Between both commands on the host a job fails and says what is missing; with the setting it runs."""
         program = self.build("where", INIT + WHERE + END)
-        small = ["sh", "-c", "mount -t tmpfs -o size=64k none /dev/shm; \"$@\"; s=$?; umount /dev/shm; exit $s", "sh"]
+        without = ["sh", "-c", f"{prepare}; \"$@\"; s=$?; {restore}; exit $s", "sh"]
         words = (tool("mpcrun"), "-n", 2, "-p", 2, program)
         run = functools.partial(subprocess.run, capture_output=True, text=True, timeout=60)
-        done = run(self.hosts.command("h1", *small, *words))
+        done = run(self.hosts.command("h1", *without, *words))
         self.assertNotEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"/dev/shm has only \d+ KiB left: .* UCX_TLS=\^posix")
-        done = run(self.hosts.command("h1", *small, "env", "UCX_TLS=^posix", *words))
+        self.assertRegex(done.stderr, named + ".* " + re.escape(setting))
+        done = run(self.hosts.command("h1", *without, "env", setting, *words))
         self.assertEqual((done.returncode, done.stderr, len(done.stdout.splitlines())), (0, "", 2))
 
+    def test_no_room_for_shared_memory(self):
+        self.check_without("mount -t tmpfs -o size=64k none /dev/shm", "umount /dev/shm",
+                           r"/dev/shm has only \d+ KiB left: ", "UCX_TLS=^posix")
+
     def test_no_shared_memory_of_system_v(self):
-        program = self.build("where", INIT + WHERE + END)
-        none = ["sh", "-c", "echo 0 >/proc/sys/kernel/shmall; \"$@\"; s=$?; echo 4194304 >/proc/sys/kernel/shmall; exit $s", "sh"]
-        words = (tool("mpcrun"), "-n", 2, "-p", 2, program)
-        run = functools.partial(subprocess.run, capture_output=True, text=True, timeout=60)
-        done = run(self.hosts.command("h1", *none, *words))
-        self.assertNotEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"no shared memory of System V .* UCX_TLS=\^sysv")
-        done = run(self.hosts.command("h1", *none, "env", "UCX_TLS=^sysv", *words))
-        self.assertEqual((done.returncode, done.stderr, len(done.stdout.splitlines())), (0, "", 2))
+        self.check_without("was=$(cat /proc/sys/kernel/shmall); echo 0 >/proc/sys/kernel/shmall",
+                           "echo $was >/proc/sys/kernel/shmall",
+                           "no shared memory of System V ", "UCX_TLS=^sysv")
 
 
 class ThreeHosts(HostsCase):
