@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scheduler/close_look.h"
 #include "scheduler/execution.h"
 #include "scheduler/may_spin.h"
 #include "scheduler/poll/thread_polls.h"
@@ -74,6 +75,19 @@ bool may_look_closely() noexcept {
   Poller* const poller = worker != nullptr ? worker->poller() : poller_of_threads();
   return poller != nullptr && poller->processes_per_core() == 1 &&
          spin_budget_ns() != 0;
+}
+
+CloseLook::CloseLook() noexcept : worker_(Execution::self().worker()) {
+  if (!may_look_closely()) return;
+  Poller* const poller = worker_ != nullptr ? worker_->poller() : poller_of_threads();
+  if (!poller->begin_close_look(this)) return;
+  poller_ = poller;
+  if (worker_ != nullptr) worker_->is_spinning.store(true, std::memory_order_relaxed);
+}
+
+void CloseLook::end() noexcept {
+  if (worker_ != nullptr) worker_->is_spinning.store(false, std::memory_order_relaxed);
+  poller_->end_close_look(this, polls_, has_found_);
 }
 
 bool yield_to_processes() noexcept {

@@ -6,6 +6,7 @@
 #include "runtime/message/endpoint.h"
 #include "runtime/message/main_execution.h"
 #include "runtime/message/process_net.h"
+#include "scheduler/close_look.h"
 #include "scheduler/may_spin.h"
 
 namespace mpc::msg {
@@ -45,6 +46,22 @@ bool comes_soon(const Mailbox& mine, const transport::Sign& sign) noexcept {
   return true;
 }
 
+// The same for a process of another host, whose network has no sign but what a poll finds.
+bool receive_from_afar(Endpoint& endpoint, int peer, Mailbox& mine,
+                       ReceiveTaker& taker) noexcept {
+  using transport::Polled;
+  constexpr int kPolls = 128;  // over sockets as long as the default of net.spin_us
+  sched::CloseLook look;
+  for (int i = 0; i < kPolls && look.has_begun() && may_look_near(mine); ++i) {
+    const Polled polled = endpoint.net().poll_for(peer, taker);
+    look.note_poll(polled == Polled::kNews || polled == Polled::kTaken);
+    if (polled == Polled::kTaken) return true;
+    // Another thread may have polled, and found the message.
+    if (polled != Polled::kNothing || !mine.unexpected.empty()) return false;
+  }
+  return false;
+}
+
 // The others are for the poll that each wait begins with: it serves messages of other processes, too.
 bool is_turn_of_poll(Mailbox& mine) noexcept {
   constexpr uint32_t kTurns = 16;
@@ -75,13 +92,18 @@ bool quick_receive_from_process(Mailbox& mine, const RecvArgs& args,
   const int peer =
       mine.outside.process_of_sender(mine, args.context, args.source_in_comm);
   if (peer < 0 || job::neighbours::is_far_process(peer) || traffic::is_watched() ||
-      job::losses::any() || is_turn_of_poll(mine))
+      job::losses::any())
     return false;
   Endpoint& endpoint = endpoint_towards(peer, mine.world_rank);
-  const transport::Sign sign = endpoint.net().next_from(peer);
-  if (sign.word == nullptr || !comes_soon(mine, sign)) return false;
   ReceiveTaker taker(endpoint, peer, mine, args, *status);
-  if (!endpoint.net().take_next(peer, taker)) return false;
+  const transport::Sign sign = endpoint.net().next_from(peer);
+  if (sign.word != nullptr) {
+    if (is_turn_of_poll(mine) || !comes_soon(mine, sign) ||
+        !endpoint.net().take_next(peer, taker))
+      return false;
+  } else if (!sign.is_polled || !receive_from_afar(endpoint, peer, mine, taker)) {
+    return false;
+  }
   if (taker.received == Endpoint::Received::kOwes) [[unlikely]]
     endpoint.repay(peer, mine.world_rank);
   return true;

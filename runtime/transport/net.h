@@ -69,7 +69,7 @@ class Receiver {
 // What an execution does with the next message of a process, for which it waits.
 class NextTaker {
  public:
-  // `data` lies in memory that the other process can write. False: not this one; nothing has changed. As with
+  // `data` may lie in memory that the other process can write. False: not this one; nothing has changed. As with
   // Receiver::take() the net holds a lock of its own.
   virtual bool take(const Envelope& envelope, const void* data,
                     size_t bytes) noexcept = 0;
@@ -78,11 +78,20 @@ class NextTaker {
   ~NextTaker() = default;
 };
 
+// See Net::poll_for().
+enum class Polled : uint8_t {
+  kNothing,    // nothing has come, or another thread polls
+  kNews,       // something else, which the Receiver has got
+  kTaken,      // the message, by the NextTaker
+  kElsewhere,  // this net cannot do it: EventSource::poll()
+};
+
 // A word of the net's memory, that will be `value` when the next message of a process has come. A hint, and it
 // stays so when the message has been taken.
 struct Sign {
   const std::atomic<uint32_t>* word = nullptr;
   uint32_t value = 0;
+  bool is_polled = false;  // no word: poll_for() finds the message
   // Acquire: pairs with the other process's store, after the message.
   bool is_seen() const noexcept {
     return word->load(std::memory_order_acquire) == value;
@@ -120,7 +129,7 @@ class Net {
   virtual void forget(Completion& completion) noexcept = 0;
 
   // For an execution that waits for a message of one process, and can take it without a Receiver. A sign
-  // without a word: this net has none.
+  // without a word: this net has none now.
   virtual Sign next_from(int) const noexcept { return {}; }
   // Gives the next message from there to `taker`, if it has come and lies in shared memory. Never waits, and ends
   // no arming (EventSource::arm()): what has been armed wakes somebody as if this had not been called. False: it
@@ -131,6 +140,9 @@ class Net {
   // Gives what lies there to the Receiver. False: nothing has been given. Caller: without a rank's identity, as
   // EventSource::poll().
   virtual bool poll_near() noexcept { return false; }
+  // EventSource::poll(), but the next message from there is offered to `taker` first. Caller: as
+  // EventSource::poll(), between begin and end of a sched::CloseLook.
+  virtual Polled poll_for(int, NextTaker&) noexcept { return Polled::kElsewhere; }
 };
 
 }  // namespace mpc::transport

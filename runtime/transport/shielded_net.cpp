@@ -63,6 +63,11 @@ class ShieldedNet final : public NetModule, public Net, public sched::EventSourc
     const AsNobody as_nobody;
     return events_.poll();
   }
+  Sign next_from(int peer) const noexcept override { return net_.next_from(peer); }
+  Polled poll_for(int peer, NextTaker& taker) noexcept override {
+    const AsNobody as_nobody;
+    return net_.poll_for(peer, taker);
+  }
   int descriptor() const noexcept override { return events_.descriptor(); }
   bool arm() noexcept override {
     const AsNobody as_nobody;

@@ -183,14 +183,17 @@ bool Poller::poll_all(int most_polls) noexcept {
         if (EventSource* source = slot.source.load(std::memory_order_seq_cst))
           found = source->poll() || found;
   }
+  count_polls(polls, found);
+  return found;
+}
+
+void Poller::count_polls(int polls, bool found) noexcept {
   if (!found) {
     g_uncounted.count();
-    poll_counter.add(static_cast<uint64_t>(polls));
-    return false;
+    return poll_counter.add(static_cast<uint64_t>(polls));
   }
   g_uncounted.add(static_cast<uint64_t>(polls));
   finds_.fetch_add(1, std::memory_order_relaxed);  // before the caller's end_look()
-  return true;
 }
 
 bool Poller::arm_all() noexcept {
@@ -230,6 +233,26 @@ bool Poller::turn_eagerly(uint64_t now_ns, const void* looker) noexcept {
     return found;
   }
   return poll_all(kEagerPolls);
+}
+
+bool Poller::begin_close_look(const void* looker) noexcept {
+  const void* nobody = nullptr;
+  if (t_visits ||
+      !eager_.compare_exchange_strong(nobody, looker, std::memory_order_relaxed))
+    return false;
+  begin_look();
+  last_poll_ns_.store(now_ns(), std::memory_order_relaxed);
+  t_visits = true;
+  visitors_.fetch_add(1, std::memory_order_seq_cst);  // as Visit
+  return true;
+}
+
+void Poller::end_close_look(const void* looker, int polls, bool has_found) noexcept {
+  visitors_.fetch_sub(1, std::memory_order_release);
+  t_visits = false;
+  count_polls(polls, has_found);
+  give_up_eagerness(looker);
+  end_look(true);
 }
 
 uint64_t Poller::ticks() noexcept { return __rdtsc(); }

@@ -95,6 +95,10 @@ class Poller final : private Demand {
     if (eager_.load(std::memory_order_relaxed) == looker)
       eager_.store(nullptr, std::memory_order_relaxed);
   }
+  // For CloseLook: the caller, who is `looker`, polls a source itself, as turn_eagerly() would. False: another one
+  // is eager, or this is called from within a poll. Otherwise followed by end_close_look().
+  bool begin_close_look(const void* looker) noexcept;
+  void end_close_look(const void* looker, int polls, bool has_found) noexcept;
   // See DemandAccount. False if there is no account.
   bool may_help_caller() const noexcept;
   void look_away(bool is_over) noexcept;
@@ -168,6 +172,7 @@ class Poller final : private Demand {
   bool poll_at(uint64_t now_ns) noexcept;
   static uint64_t ticks() noexcept;
   bool poll_all(int most_polls = 1) noexcept;
+  void count_polls(int polls, bool found) noexcept;
   bool arm_all() noexcept;
   bool answer_call(bool by_descriptor) noexcept;
   static bool answer(void* poller, bool by_descriptor) noexcept;

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from common import END, INIT, SANITIZED, tool, traffic
+from common import END, INIT, SANITIZED, source_of, tool, traffic
 from virtual_hosts import HostsCase, main
 
 WHERE = ("char host[256]; gethostname(host, 256); for (int r = 0; r < size; ++r) {"
@@ -75,6 +75,13 @@ class OnHosts(HostsCase):
                 status, out, err = self.run_job("-n", ranks, "--hosts", "h1,h2", *words, traffic(),
                                                 "hosts")
                 self.assertEqual((status, out, err), (0, "No Errors\n", ""))
+
+    def test_short_messages_are_taken_by_whom_they_are_for(self):
+        program = self.shared.compile("near_messages.c", source_of("near_messages.c"), "-O1", "-pthread")
+        for words in ([], ["threads"]):
+            with self.subTest(words=words):
+                done = self.run_job("-n", 2, "--hosts", "h1:1,h2:1", program, *words)
+                self.assertEqual(done, (0, "No Errors\n", ""))
 
     def test_what_shares_memory_and_a_clock_is_a_host(self):
         program = self.build("shared", INIT + "MPI_Comm c; int n, *global, flag;"

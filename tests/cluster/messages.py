@@ -64,6 +64,19 @@ class Messages(ClusterCase):
                 done = run("-n", 2, *options, "--timeout", 100, program, *words)
                 self.assertEqual(done, (0, "No Errors\n", ""))
 
+    def test_short_messages_are_taken_from_a_network_by_whom_they_are_for(self):
+        program = self.shared.compile("near_messages.c", source_of("near_messages.c"), "-O1", "-pthread")
+        network = ("-p", 2, "--set", "net.host_segment=0")
+        for options, words, networks in ((network, [], None), (network, ["threads"], None), (network, [], "tcp"),
+                                         (network, ["threads"], "tcp"),
+                                         ((*network, "--set", "net.grace_us=0"), ["threads"], None),
+                                         ((*network, "--set", "net.interrupts=always"), [], "tcp"),
+                                         ((*network, "--set", "net.unexpected_bytes=32k"), ["threads"], "tcp")):
+            with self.subTest(options=options, words=words, networks=networks):
+                env = {**os.environ, "UCX_TLS": networks} if networks else None
+                done = run("-n", 2, *options, "--timeout", 100, program, *words, env=env)
+                self.assertEqual(done, (0, "No Errors\n", ""))
+
     def test_a_thread_that_waits_hears_of_messages_while_its_rank_computes(self):
         program = self.shared.compile("thread_waits.c", source_of("thread_waits.c"), "-O1", "-pthread")
         for words in ([], ["probe"]):

@@ -64,6 +64,10 @@ class HostNet final : public NetModule,
   Sign next_from(int peer) const noexcept override;
   bool take_next(int peer, NextTaker& taker) noexcept override;
   bool poll_near() noexcept override;
+  // Only if no rings have to be polled as well.
+  Polled poll_for(int peer, NextTaker& taker) noexcept override {
+    return is_alone_ ? net_.poll_for(peer, taker) : Polled::kElsewhere;
+  }
   Near look_near() const noexcept override;
 
   // --- EventSource ---

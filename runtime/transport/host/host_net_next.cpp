@@ -12,6 +12,7 @@ bool HostNet::has_other_work() const noexcept {
 }
 
 Sign HostNet::next_from(int peer) const noexcept {
+  if (is_alone_) return net_.next_from(peer);
   const RingReader* const ring = rings_[static_cast<size_t>(peer)];
   if (ring == nullptr || lanes_[static_cast<size_t>(peer)] == nullptr ||
       has_other_work())

@@ -23,10 +23,17 @@ uint64_t key_of(uint64_t from, uint64_t number) {
 void UcxNet::came(const void* header, size_t header_bytes, const void* data,
                   size_t bytes) noexcept {
   Head head;
-  if (!decode(header, header_bytes, &head))
-    return failed(-1, "a message that is not of this MPI");
+  const bool is_whole = header_bytes == 0;  // the head stands before the data
+  const size_t length =
+      is_whole ? decode(data, bytes, &head) : decode(header, header_bytes, &head);
+  if (length == 0) return failed(-1, "a message that is not of this MPI");
+  if (is_whole) {
+    data = static_cast<const char*>(data) + length;
+    bytes -= length;
+  }
   switch (head.kind) {
     case HeadKind::kMessage:
+      if (is_for_taker(head, data, bytes)) return;
       return take(head, data, bytes, 0);
     case HeadKind::kRefuse:
       return take_refusal(head);
@@ -44,7 +51,7 @@ void UcxNet::came(const void* header, size_t header_bytes, const void* data,
 bool UcxNet::offered(const void* header, size_t header_bytes, void* descriptor,
                      size_t bytes) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
   Head head;
-  if (!decode(header, header_bytes, &head)) {
+  if (decode(header, header_bytes, &head) == 0) {
     failed(-1, "an offer that is not of this MPI");
     return false;
   }
@@ -57,6 +64,16 @@ bool UcxNet::offered(const void* header, size_t header_bytes, void* descriptor,
   arrived_.emplace(key, arrived);
   take(head, nullptr, 0, reinterpret_cast<Bulk>(arrived));
   return !is_recalled;
+}
+
+bool UcxNet::is_for_taker(const Head& head, const void* data,
+                          size_t bytes) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
+  if (awaited_.taker == nullptr || static_cast<int>(head.from) != awaited_.peer ||
+      !awaited_.taker->take(head.envelope, data, bytes))
+    return false;
+  awaited_.taker = nullptr;
+  awaited_.is_taken = true;
+  return true;
 }
 
 void UcxNet::take(const Head& head, const void* data, size_t bytes,
@@ -124,7 +141,24 @@ void UcxNet::drop(Arrived& arrived) noexcept {
 // --- polling -----------------------------------------------------------------------------------
 
 bool UcxNet::poll() noexcept {
-  if (receiver_ == nullptr || turn_.is_locked() || !turn_.try_lock()) return false;
+  if (!try_turn()) return false;
+  const bool has_news = poll_in_turn();
+  turn_.unlock();
+  return has_news;
+}
+
+Polled UcxNet::poll_for(int peer, NextTaker& taker) noexcept {
+  if (!try_turn()) return Polled::kNothing;
+  awaited_ = {peer, &taker, false};
+  const bool has_news = poll_in_turn();
+  const bool is_taken = awaited_.is_taken;
+  awaited_ = {};
+  turn_.unlock();
+  if (is_taken) return Polled::kTaken;
+  return has_news ? Polled::kNews : Polled::kNothing;
+}
+
+bool UcxNet::poll_in_turn() noexcept {
   bool has_news = take_kept();
   Operation* ended = nullptr;
   std::vector<Problem> problems;
@@ -135,7 +169,7 @@ bool UcxNet::poll() noexcept {
       has_news = true;
       serve_outbox();
       // Somebody waits for it. A step that finds nothing more is a system call over sockets.
-      if (is_finish_due_ || first_ended_ != nullptr) break;
+      if (is_finish_due_ || awaited_.is_taken || first_ended_ != nullptr) break;
     }
     serve_outbox();
     is_poll_due_ = false;
@@ -152,7 +186,6 @@ bool UcxNet::poll() noexcept {
   }
   if (is_finish_due_) is_finish_due_ = !receiver_->finish();
   report(problems);
-  turn_.unlock();
   return has_news;
 }
 

@@ -49,23 +49,23 @@ inline size_t encode(const Head& head, char* out) noexcept {
   return n + kEnvelopeBytes;
 }
 
-// False: it is no head of ours.
-inline bool decode(const void* in, size_t bytes, Head* head) noexcept {
+// Returns its length; 0: it is no head of ours.
+inline size_t decode(const void* in, size_t bytes, Head* head) noexcept {
   const char* at = static_cast<const char*>(in);
-  if (bytes < 8) return false;
+  if (bytes < 8) return 0;
   uint32_t kind;
   std::memcpy(&kind, at, 4);
   std::memcpy(&head->from, at + 4, 4);
-  if (kind > static_cast<uint32_t>(HeadKind::kGreeting)) return false;
+  if (kind > static_cast<uint32_t>(HeadKind::kGreeting)) return 0;
   head->kind = static_cast<HeadKind>(kind);
   size_t n = 8;
   if (head->kind != HeadKind::kMessage) {
-    if (bytes < 16) return false;
+    if (bytes < 16) return 0;
     std::memcpy(&head->number, at + n, 8);
     n += 8;
   }
-  if (head->kind > HeadKind::kEmptyOffer) return true;
-  return transport::decode(at + n, bytes - n, &head->envelope);
+  if (head->kind > HeadKind::kEmptyOffer) return n;
+  return transport::decode(at + n, bytes - n, &head->envelope) ? n + kEnvelopeBytes : 0;
 }
 
 }  // namespace mpc::transport::ucx

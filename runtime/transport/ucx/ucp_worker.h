@@ -40,7 +40,7 @@ enum class Progress : unsigned char {
 // of the worker but release() of earlier offers.
 class UcpEvents {
  public:
-  // Header and data are invalid afterwards.
+  // Header and data are invalid afterwards. No header: it was sent without one.
   virtual void came(const void* header, size_t header_bytes, const void* data,
                     size_t bytes) noexcept = 0;
   // True: `descriptor` must be given to receive() or release(), one of them, once, and not from

@@ -56,6 +56,8 @@ class UcxNet final : public NetModule,
              Completion& completion) noexcept override;
   void refuse(int peer, Bulk bulk) noexcept override;
   void forget(Completion& completion) noexcept override;
+  Sign next_from(int) const noexcept override { return {nullptr, 0, true}; }
+  Polled poll_for(int peer, NextTaker& taker) noexcept override;
 
   // --- EventSource ---
   bool poll() noexcept override;
@@ -69,6 +71,12 @@ class UcxNet final : public NetModule,
     Envelope envelope;
     std::vector<char> data;
     Bulk bulk;
+  };
+  // Whoever polls by poll_for().
+  struct Awaited {
+    int peer = -1;
+    NextTaker* taker = nullptr;  // null: nobody, or it has got its message
+    bool is_taken = false;
   };
   struct Problem {
     int peer;
@@ -87,9 +95,16 @@ class UcxNet final : public NetModule,
 
   // --- the lock and the outbox: ucx_net.cpp ---
   bool try_begin() noexcept MPC_TRY_ACQUIRE(true, lock_);
+  bool try_turn() noexcept MPC_TRY_ACQUIRE(true, turn_) {
+    return receiver_ != nullptr && !turn_.is_locked() && turn_.try_lock();
+  }
   void end() noexcept MPC_RELEASE(lock_);
   void leave(Task& task) noexcept;
-  void serve_outbox() noexcept MPC_REQUIRES(lock_);
+  void serve_outbox() noexcept MPC_REQUIRES(lock_) {
+    if (!outbox_.is_empty()) [[unlikely]]
+      serve_tasks();
+  }
+  void serve_tasks() noexcept MPC_REQUIRES(lock_);
   void serve(Task& task) noexcept MPC_REQUIRES(lock_);
 
   // --- sending: ucx_net.cpp ---
@@ -121,11 +136,13 @@ class UcxNet final : public NetModule,
   void ended(Transfer& transfer, bool is_ok) noexcept override;
   void failed(int peer, const std::string& why) noexcept override;
   void take(const Head& head, const void* data, size_t bytes, Bulk bulk) noexcept;
+  bool is_for_taker(const Head& head, const void* data, size_t bytes) noexcept;
   void take_refusal(const Head& head) noexcept;
   void take_recall(const Head& head) noexcept;
   Arrived* find_arrived(const Head& head) noexcept;
 
   // --- polling: arrival.cpp. Under turn_ ---
+  bool poll_in_turn() noexcept MPC_REQUIRES(turn_);
   bool take_kept() noexcept;
   bool run_ended(Operation* first) noexcept;
   void report(const std::vector<Problem>& problems) noexcept;
@@ -141,6 +158,7 @@ class UcxNet final : public NetModule,
   SpinLock<> turn_;
   std::vector<Kept> kept_ MPC_GUARDED_BY(turn_);
   bool is_finish_due_ MPC_GUARDED_BY(turn_) = false;
+  Awaited awaited_ MPC_GUARDED_BY(turn_);
 
   SpinLock<> lock_;
   std::unique_ptr<UcpWorker> ucp_;  // its state is under lock_

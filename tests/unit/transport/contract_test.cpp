@@ -238,13 +238,13 @@ INSTANTIATE_TEST_SUITE_P(Bridge, NetContract,
                                          Kind{"Streams", kStreams, 0, true}),
                          name_of);
 #ifdef MPC_TEST_NET_MODULE
-INSTANTIATE_TEST_SUITE_P(Ucx, NetContract,
-                         testing::Values(Kind{"OwnChoice", "", 0, true},
-                                         Kind{"SharedMemoryWithoutCma", "posix,self", 0,
-                                              true},
-                                         Kind{"TcpOfOneHost", "tcp,self", 0, true},
-                                         Kind{"TcpOfTwoHosts", "tcp,self", 0, false}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Ucx, NetContract,
+    testing::Values(Kind{"OwnChoice", "", 0, true},
+                    Kind{"SharedMemoryWithoutCma", "posix,self", 0, true},
+                    Kind{"TcpOfOneHost", "tcp,self", 0, true},
+                    Kind{"TcpOfTwoHosts", "tcp,self", 0, false, false, true}),
+    name_of);
 INSTANTIATE_TEST_SUITE_P(Host, NetContract,
                          testing::Values(Kind{"SegmentOverUcx", "", 0, true, true},
                                          Kind{"SegmentOverTcp", "tcp,self", 0, false,

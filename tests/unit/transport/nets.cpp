@@ -91,7 +91,7 @@ class UcxNets final : public Nets {
     shares_memory_ = kind.shares_memory;
     ::setenv("UCX_TLS", *kind.ucx_networks != '\0' ? kind.ucx_networks : "all", 1);
     for (int p = 0; p < processes; ++p) {
-      NetConfig config{p, processes, 0, &note_problem, this, ""};
+      NetConfig config{p, processes, 0, &note_problem, this, "", kind.is_alone ? 1 : 0};
       auto module = load_net(config);
       if (!module.ok()) return module.error().message;
       modules_.push_back(std::move(*module));

@@ -33,6 +33,7 @@ struct Kind {
   uint64_t seed;     // of loopback; of receivers
   bool is_same_host;
   bool shares_memory = false;  // runtime/transport/host
+  bool is_alone = false;       // each process knows that it is the only one of its host
 };
 inline std::ostream& operator<<(std::ostream& out, const Kind& kind) {
   return out << kind.name;

@@ -98,6 +98,7 @@ void take_what_is_near(Storm& storm, Net& net, int processes, int me,
       if (peer == me) continue;
       const Sign sign = net.next_from(peer);
       if (sign.word != nullptr && sign.is_seen()) net.take_next(peer, taking);
+      if (sign.is_polled) net.poll_for(peer, taking);
     }
     if (net.look_near() == Near::kNews) net.poll_near();
     std::this_thread::yield();

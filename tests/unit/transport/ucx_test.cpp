@@ -25,6 +25,13 @@ class UcxNetwork : public testing::TestWithParam<Kind> {
   bool wait_for(const std::function<bool()>& condition) {
     return eventually(*nets_, 2, condition);
   }
+  // The same, without polling by itself.
+  static bool wait_until(const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition())
+      if (std::chrono::steady_clock::now() > end) return false;
+    return true;
+  }
   // Of process 1. Sleeping is not always possible at once: connections are being made.
   bool becomes_armed() {
     for (int i = 0; i < 10000; ++i) {
@@ -65,6 +72,62 @@ TEST_P(UcxNetwork, TheDescriptorIsQuietUntilSomethingComes) {
     const size_t before = inboxes_[1].count();
     ASSERT_TRUE(wait_for([&] { return inboxes_[1].count() == before + 1; }));
   }
+}
+
+// Takes every second message of its process.
+struct EverySecond final : NextTaker {
+  bool take(const Envelope& envelope, const void* data,
+            size_t bytes) noexcept override {
+    if (envelope.id % 2 != 0) return false;
+    const char* const first = static_cast<const char*>(data);
+    taken.push_back({0, envelope, {first, first + bytes}, 0});
+    return true;
+  }
+  std::vector<Arrival> taken;
+};
+
+TEST_P(UcxNetwork, APollForAMessageGivesItToItsTakerAndOthersToTheReceiver) {
+  meet();
+  Net& net = nets_->net(1);
+  ASSERT_TRUE(net.next_from(0).is_polled);
+  const size_t limit = nets_->net(0).limits(1).eager_bytes;
+  uint64_t id = 0;
+  // Lengths that travel in one piece with their head, and such that do not.
+  for (const size_t bytes :
+       {size_t{0}, size_t{8}, size_t{1000}, size_t{1024}, size_t{1025}, limit}) {
+    for (int i = 0; i < 2; ++i, ++id) {
+      const std::vector<char> data = message(bytes, static_cast<int>(id));
+      Envelope envelope;
+      envelope.id = id;
+      envelope.bytes = bytes;
+      nets_->net(0).post(1, envelope, {data.data(), bytes, nullptr});
+      EverySecond taker;
+      Polled polled = Polled::kNothing;
+      ASSERT_TRUE(wait_until([&] {
+        nets_->events(0)->poll();
+        // What is no message of a process, such as the net's own, is news for nobody.
+        polled = net.poll_for(0, taker);
+        return polled == Polled::kTaken || inboxes_[1].count() != 0;
+      }));
+      std::vector<Arrival> received = inboxes_[1].all();
+      const bool is_taken = id % 2 == 0;
+      EXPECT_EQ(polled, is_taken ? Polled::kTaken : Polled::kNews);
+      ASSERT_EQ(taker.taken.size(), is_taken ? 1U : 0U);
+      ASSERT_EQ(received.size(), is_taken ? 0U : 1U);
+      const Arrival& arrival = is_taken ? taker.taken[0] : received[0];
+      EXPECT_EQ(arrival.envelope.id, id);
+      EXPECT_EQ(arrival.data, data);
+    }
+  }
+  // Of another process: none of its business.
+  EverySecond taker;
+  nets_->net(0).post(1, {}, {});
+  ASSERT_TRUE(wait_until([&] {
+    nets_->events(0)->poll();
+    return net.poll_for(1, taker) == Polled::kNews && inboxes_[1].count() != 0;
+  }));
+  EXPECT_EQ(inboxes_[1].count(), 1U);
+  EXPECT_TRUE(taker.taken.empty());
 }
 
 TEST_P(UcxNetwork, WhatIsKeptIsNews) {
@@ -154,8 +217,9 @@ std::string name_of(const testing::TestParamInfo<Kind>& parameter) {
   return parameter.param.name;
 }
 INSTANTIATE_TEST_SUITE_P(Networks, UcxNetwork,
-                         testing::Values(Kind{"SharedMemory", "posix,self", 0, true},
-                                         Kind{"Tcp", "tcp,self", 0, true}),
+                         testing::Values(Kind{"SharedMemory", "posix,self", 0, true,
+                                              false, true},
+                                         Kind{"Tcp", "tcp,self", 0, true, false, true}),
                          name_of);
 
 // --- a process that is gone ----------------------------------------------------------------------
