@@ -80,8 +80,9 @@ inline bool may_be_object(const void* handle) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(handle);
   return address >= kPredefinedEnd && address % alignof(Object) == 0;
 }
-inline Err comm(MPI_Comm handle, Comm** out) {
-  const RankState* state = rank_state();
+// `state`: of the caller's rank; null: not known.
+inline Err comm(MPI_Comm handle, Comm** out, const RankState* state = nullptr) {
+  if (state == nullptr) state = rank_state();
   if (state != nullptr) [[likely]] {
     if (handle == MPI_COMM_WORLD && state->world != nullptr) [[likely]] {
       *out = state->world;

@@ -42,14 +42,17 @@ class EntryScope {
   EntryScope& operator=(const EntryScope&) = delete;
 
   // True between MPI_Init and MPI_Finalize (or inside a session).
-  bool is_running() const noexcept {
+  bool is_running() noexcept {
     const auto* rank = static_cast<const job::Rank*>(execution_.identity());
     if (rank == nullptr)
       rank = job::current_rank();  // a thread seen for the first time
     if (rank == nullptr || rank->mpi == nullptr) return false;
+    state_ = rank->mpi;
     // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.
-    return rank->mpi->is_running.load(std::memory_order_relaxed);
+    return state_->is_running.load(std::memory_order_relaxed);
   }
+  // Of the caller's rank; null unless is_running() has been true.
+  RankState* state() const noexcept { return state_; }
 
   // The same with mpi.check=full, where is_running() says no, so that only this cold path asks.
   // Notes the call's return address.
@@ -93,6 +96,7 @@ class EntryScope {
   sched::Execution& execution_;
   const char* outer_;
   const char* function_;
+  RankState* state_ = nullptr;
 };
 
 }  // namespace mpc::mpi

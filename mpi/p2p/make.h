@@ -38,10 +38,12 @@ inline Request* proc_null_request(RankState& state, Comm& comm, const char* call
   return request;
 }
 
-inline Request* make_send(RequestKind kind, const char* call, const void* buffer,
-                          Count count, const dt::Datatype& type, int dest, int tag,
-                          Comm& comm, msg::Mode mode) {
-  RankState& state = this_rank();
+// `state`: of the caller's rank.
+[[gnu::always_inline]] inline Request* make_send(RankState& state, RequestKind kind,
+                                                 const char* call, const void* buffer,
+                                                 Count count, const dt::Datatype& type,
+                                                 int dest, int tag, Comm& comm,
+                                                 msg::Mode mode) {
   if (dest == MPI_PROC_NULL) return proc_null_request(state, comm, call);
   Request* request = is_of_message(kind)
                          ? Request::make_quickly(state, kind, &comm, call)
@@ -54,18 +56,19 @@ inline Request* make_send(RequestKind kind, const char* call, const void* buffer
 inline Request* make_send(const char* call, const void* buffer, Count count,
                           const dt::Datatype& type, int dest, int tag, Comm& comm,
                           msg::Mode mode) {
-  return make_send(RequestKind::kSend, call, buffer, count, type, dest, tag, comm,
-                   mode);
+  return make_send(this_rank(), RequestKind::kSend, call, buffer, count, type, dest,
+                   tag, comm, mode);
 }
 inline Request* make_bsend(const char* call, const void* buffer, Count count,
                            const dt::Datatype& type, int dest, int tag, Comm& comm) {
-  return make_send(RequestKind::kBuffered, call, buffer, count, type, dest, tag, comm,
-                   msg::Mode::kStandard);
+  return make_send(this_rank(), RequestKind::kBuffered, call, buffer, count, type, dest,
+                   tag, comm, msg::Mode::kStandard);
 }
 
-inline Request* make_recv(const char* call, void* buffer, Count count,
-                          const dt::Datatype& type, int source, int tag, Comm& comm) {
-  RankState& state = this_rank();
+[[gnu::always_inline]] inline Request* make_recv(RankState& state, const char* call,
+                                                 void* buffer, Count count,
+                                                 const dt::Datatype& type, int source,
+                                                 int tag, Comm& comm) {
   if (source == MPI_PROC_NULL) return proc_null_request(state, comm, call);
   Request* request = Request::make_quickly(state, RequestKind::kRecv, &comm, call);
   request->recv = recv_args(buffer, count, type, source, tag, comm);

@@ -41,7 +41,8 @@ Err bsend_init(const void* buf, Count count, const dt::Datatype& type, int dest,
 Err recv_init(void* buf, Count count, const dt::Datatype& type, int source, int tag,
               Comm& comm, Request** request) {
   return make_persistent(
-      make_recv("MPI_Recv_init", buf, count, type, source, tag, comm), request);
+      make_recv(this_rank(), "MPI_Recv_init", buf, count, type, source, tag, comm),
+      request);
 }
 
 }  // namespace mpc::mpi::impl

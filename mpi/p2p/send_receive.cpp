@@ -11,43 +11,10 @@
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "mpi/objects/status.h"
-#include "mpi/objects/wait_reasons.h"
-#include "mpi/p2p/make.h"
-#include "runtime/message/background.h"
+#include "mpi/p2p/in_line.h"
 
 namespace mpc::mpi::impl {
 namespace {
-
-[[gnu::always_inline]] inline Err blocking_send(const char* call, const void* buffer,
-                                                Count count, const dt::Datatype& type,
-                                                int dest, int tag, Comm& comm,
-                                                msg::Mode mode) {
-  if (dest == MPI_PROC_NULL) return kSuccess;
-  const P2pReason reason(call, "send", count, "to", dest, tag, comm);
-  const msg::Status status = msg::send(
-      comm.self(), send_args(buffer, count, type, dest, tag, comm, mode), reason);
-  return status.failed ? error_of(status) : kSuccess;
-}
-
-// Starts the request of one message. It does the work of start_request(), without testing the kind.
-template <class Start>
-Err start_message(Request& request, Request** out, Start start) {
-  request.is_active = true;
-  if (request.kind() != RequestKind::kDone) [[likely]] {
-    const msg::ShortCall short_call;
-    start(request.comm()->self(), request);
-  }
-  *out = &request;
-  return kSuccess;
-}
-
-Err isend_in(msg::Mode mode, const char* call, const void* buf, Count count,
-             const dt::Datatype& type, int dest, int tag, Comm& comm,
-             Request** request) {
-  return start_message(
-      *make_send(call, buf, count, type, dest, tag, comm, mode), request,
-      [](job::Rank& self, Request& r) { msg::start_send(self, r.message, r.send); });
-}
 
 Err start_now(Request* request, Request** out) {
   if (const Err error = start_request(*rank_state(), *request)) {
@@ -64,8 +31,7 @@ Err start_now(Request* request, Request** out) {
 
 Err send(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
          Comm& comm) {
-  return blocking_send("MPI_Send", buf, count, type, dest, tag, comm,
-                       msg::Mode::kStandard);
+  return in_line::send(this_rank(), buf, count, type, dest, tag, comm);
 }
 Err ssend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
           Comm& comm) {
@@ -86,15 +52,7 @@ Err bsend(const void* buf, Count count, const dt::Datatype& type, int dest, int 
 
 Err recv(void* buf, Count count, const dt::Datatype& type, int source, int tag,
          Comm& comm, MPI_Status* status) {
-  if (source == MPI_PROC_NULL) {
-    set_status(status, proc_null_status());
-    return kSuccess;
-  }
-  const P2pReason reason("MPI_Recv", "receive", count, "from", source, tag, comm);
-  const msg::Status result =
-      msg::recv(comm.self(), recv_args(buf, count, type, source, tag, comm), reason);
-  set_status(status, result);
-  return result.failed ? error_of(result) : kSuccess;
+  return in_line::recv(this_rank(), buf, count, type, source, tag, comm, status);
 }
 
 Err sendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype,
@@ -149,18 +107,17 @@ Err sendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest,
 
 Err isend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
           Comm& comm, Request** request) {
-  return isend_in(msg::Mode::kStandard, "MPI_Isend", buf, count, type, dest, tag, comm,
-                  request);
+  return in_line::isend(this_rank(), buf, count, type, dest, tag, comm, request);
 }
 Err issend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
            Comm& comm, Request** request) {
-  return isend_in(msg::Mode::kSynchronous, "MPI_Issend", buf, count, type, dest, tag,
-                  comm, request);
+  return isend_in(this_rank(), msg::Mode::kSynchronous, "MPI_Issend", buf, count, type,
+                  dest, tag, comm, request);
 }
 Err irsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
            Comm& comm, Request** request) {
-  return isend_in(msg::Mode::kReady, "MPI_Irsend", buf, count, type, dest, tag, comm,
-                  request);
+  return isend_in(this_rank(), msg::Mode::kReady, "MPI_Irsend", buf, count, type, dest,
+                  tag, comm, request);
 }
 Err ibsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
            Comm& comm, Request** request) {
@@ -169,9 +126,7 @@ Err ibsend(const void* buf, Count count, const dt::Datatype& type, int dest, int
 }
 Err irecv(void* buf, Count count, const dt::Datatype& type, int source, int tag,
           Comm& comm, Request** request) {
-  return start_message(
-      *make_recv("MPI_Irecv", buf, count, type, source, tag, comm), request,
-      [](job::Rank& self, Request& r) { msg::start_recv(self, r.message, r.recv); });
+  return in_line::irecv(this_rank(), buf, count, type, source, tag, comm, request);
 }
 
 namespace {

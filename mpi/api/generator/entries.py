@@ -184,6 +184,7 @@ class EntryWriter:
 
     def write_checked(self):
         self.write_start()
+        self.room = "impl::in_line" if self.f.in_line else "impl"
         self.write_checks()
 
     def write_checks(self):
@@ -215,6 +216,8 @@ class EntryWriter:
         args = [self.pass_param(p) for p in f.params if not p.is_varargs]
         if f.binding:
             args.insert(0, "dt::Binding::kLarge" if self.large else "dt::Binding::kClassic")
+        if self.room == "impl::in_line":
+            args.insert(0, "*mpi_call.state()")
         self.is_in_body = True
         self.check(f"{self.room}::{f.body}({', '.join(args)})")
         self.is_in_body = False
@@ -300,6 +303,7 @@ def entry_file(api, chapter, functions):
         '#include "mpi/api/checks.h"',
         '#include "mpi/api/entry_scope.h"',
         *([f'#include "mpi/checked/{identifier(chapter)}.h"'] if has_checked(functions) else []),
+        *([f'#include "mpi/{identifier(chapter)}/in_line.h"'] if any(f.in_line for f in functions) else []),
         "",
         "using namespace mpc;",
         "using namespace mpc::mpi;",

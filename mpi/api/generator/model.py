@@ -13,6 +13,7 @@ FUNCTION_KEYS = {
     "name", "since", "status", "large", "abi", "returns", "f77", "impl", "body", "phase",
     "f77_mark", "f77_ierror", "f77_by_hand", "f08",
     "binding", "errors", "value_on_error", "doc", "params", "describe", "direct", "direct_start", "checked",
+    "in_line",
 }
 PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "pair", "doc", "f77", "f77_len", "f08",
               "section", "blocks", "apart"}
@@ -118,6 +119,9 @@ class Function:
         self.checked = record.get("checked", False)
         if self.checked and (self.is_stub or not self.returns_error):
             raise ListError(f"{self.name}: nothing to check")
+        self.in_line = record.get("in_line", False)
+        if self.in_line and not self.has_checked_body:
+            raise ListError(f"{self.name}: only a function with a cold form is in line")
         self.params = [Param(p, kinds, self.name) for p in record["params"]]
         if self.large and not any(p.differs for p in self.params):
             raise ListError(f"{self.name}: both bindings are the same")
