@@ -100,7 +100,8 @@ struct CollectiveState {
   bool is_stored = false;  // staged: since the last start
 };
 
-class Request final : public Object {
+// What a message needs stands together, in as few lines as possible: a window of 64 fits into a first-level cache.
+class alignas(64) Request final : public Object {
  public:
   // Both: caller is an execution of the rank. Cost: a free list of the rank.
   static Request* make(RankState& state, RequestKind kind, Comm* comm,
@@ -134,20 +135,27 @@ class Request final : public Object {
 
   bool is_persistent = false;
   bool is_active = false;
-  msg::Request message;  // kSend, kRecv
-  union {                // kSend, kBuffered, kRecv: for restarts and text()
+
+ private:
+  RequestKind kind_;
+  Comm* comm_;
+  const char* call_;
+
+ public:
+  int peer = MPI_PROC_NULL;  // rank in comm, as the user gave it
+  dt::TypeRef type;          // keeps a derived type alive
+  Request* next = nullptr;   // of the free list or the abandoned ones
+  msg::Request message;      // kSend, kRecv
+  union {                    // kSend, kBuffered, kRecv: for restarts and text()
     msg::SendArgs send;
     msg::RecvArgs recv;
   };
-  int peer = MPI_PROC_NULL;                     // rank in comm, as the user gave it
-  dt::TypeRef type;                             // keeps a derived type alive
+  std::unique_ptr<StagedBuffers> staged;  // kSmallCollective; see CollectiveState
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
   std::unique_ptr<Several> several;       // kSeveral, kMeeting, kPartitioned, kFile
   BufferedMessage buffered;               // kBuffered
   msg::Status done_status;                // others, and where there is no receive
-  Request* next = nullptr;                // of the free list or the abandoned ones
-  std::unique_ptr<StagedBuffers> staged;  // kSmallCollective; see CollectiveState
   union {
     nbc::direct::Pending pending;  // kSmallCollective: from its start on
   };
@@ -163,10 +171,6 @@ class Request final : public Object {
            is_plain() && staged == nullptr;
   }
   void renew(RequestKind kind, Comm* comm, const char* call) noexcept;
-
-  RequestKind kind_;
-  Comm* comm_;
-  const char* call_;
 };
 
 // Free and abandoned requests of one rank.

@@ -28,19 +28,24 @@ class RequestArray {
       requests_ = heap_.get();
     }
     const int owner = this_world_rank();
+    Request** const requests = requests_;  // locals stay in registers
+    int active = 0;
     for (int i = 0; i < count; ++i) {
-      requests_[i] = nullptr;
-      if (handles[i] == MPI_REQUEST_NULL) continue;
-      if (!is_object(handles[i], Kind::kRequest, owner)) [[unlikely]] {
-        Object* found = nullptr;  // of no rank, or an error
-        if (const Err error = find_object(handles[i], Kind::kRequest, &found))
-          return error;
+      const MPI_Request handle = handles[i];
+      Request* request = nullptr;
+      if (handle != MPI_REQUEST_NULL) {
+        if (!is_object(handle, Kind::kRequest, owner)) [[unlikely]] {
+          Object* found = nullptr;  // of no rank, or an error
+          if (const Err error = find_object(handle, Kind::kRequest, &found))
+            return error;
+        }
+        request = static_cast<Request*>(object_of(handle));
+        if (!request->is_active) request = nullptr;
       }
-      auto* const request = static_cast<Request*>(object_of(handles[i]));
-      if (!request->is_active) continue;
-      requests_[i] = request;
-      ++active_;
+      requests[i] = request;
+      active += request != nullptr ? 1 : 0;
     }
+    active_ = active;
     return kSuccess;
   }
   int count() const noexcept { return count_; }
