@@ -206,7 +206,7 @@ void Mailbox::accept_inline(const Arrival& message, uint64_t position,
                             Operation* receive, Work& work) noexcept {
   if (receive != nullptr) {
     fill(*receive, message, position);
-    work.add_completion(*receive);
+    work.complete_or_add(*receive);
   } else if (!closed.load(std::memory_order_relaxed)) {
     Block* block = eager.take(message.bytes);
     block->key = message.key;

@@ -88,7 +88,7 @@ void note_ahead(Mailbox& mine, unsigned messages) noexcept {
     }
   } else if (bytes <= kInlineBytes) {
     copy_direct(*receive, args, static_cast<int64_t>(bytes));
-    work.add_completion(*receive);
+    work.complete_or_add(*receive);
   } else {
     to.copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
     to.unlock();

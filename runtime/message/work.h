@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/spin_lock.h"
+#include "base/traffic.h"
 #include "runtime/message/request.h"
 
 namespace mpc::msg {
@@ -26,6 +27,9 @@ class Work {
 
   // Caller: holds the mailbox's lock. `receive` is out of its queue, its status is filled.
   void add_completion(Operation& receive) noexcept;
+  // The same, but at once if nothing else follows from it: nobody waits for this receive alone, no callback. Afterwards
+  // `receive` is touched no more.
+  void complete_or_add(Operation& receive) noexcept;
   // `receive` must be filled from `message` (a Block, or the sender's Operation).
   void add_copy(Operation& receive, Entry& message) noexcept;
   // Adds a copy that is already counted in Mailbox::copies; the list makes the copy.
@@ -62,6 +66,16 @@ class Work {
   Operation* last_ = nullptr;
   Mailbox* news_ = nullptr;
 };
+
+inline void Work::complete_or_add(Operation& receive) noexcept {
+  uint32_t expected = kActive;
+  // Release pairs with is_complete().
+  if (receive.on_complete != nullptr || receive.waiter_is_preset ||
+      traffic::is_watched() ||
+      !receive.state.compare_exchange_strong(expected, kComplete,
+                                             std::memory_order_acq_rel))
+    add_completion(receive);
+}
 
 // Sets the status of a receive. Errors: kTruncate if the message is longer than the buffer.
 inline void fill_status(Operation& receive, const Key& key,
