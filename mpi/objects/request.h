@@ -150,12 +150,12 @@ class alignas(64) Request final : public Object {
     msg::SendArgs send;
     msg::RecvArgs recv;
   };
-  std::unique_ptr<StagedBuffers> staged;  // kSmallCollective; see CollectiveState
+  std::unique_ptr<StagedBuffers> staged;        // kSmallCollective; see CollectiveState
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
-  std::unique_ptr<Several> several;       // kSeveral, kMeeting, kPartitioned, kFile
-  BufferedMessage buffered;               // kBuffered
-  msg::Status done_status;                // others, and where there is no receive
+  std::unique_ptr<Several> several;  // kSeveral, kMeeting, kPartitioned, kFile
+  BufferedMessage buffered;          // kBuffered
+  msg::Status done_status;           // others, and where there is no receive
   union {
     nbc::direct::Pending pending;  // kSmallCollective: from its start on
   };
