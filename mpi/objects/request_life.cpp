@@ -43,11 +43,11 @@ RequestPool::~RequestPool() {
   while (messages != nullptr) {
     Request* const request = std::exchange(messages, messages->next);
     request->~Request();
-    ::operator delete(request, std::align_val_t{alignof(Request)});
+    ::operator delete (request, std::align_val_t{alignof(Request)});
   }
   while (free != nullptr)
-    ::operator delete(std::exchange(free, free->next),
-                      std::align_val_t{alignof(Request)});
+    ::operator delete (std::exchange(free, free->next),
+                       std::align_val_t{alignof(Request)});
 }
 
 Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
@@ -67,7 +67,7 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
     if (pool.free != nullptr) memory = std::exchange(pool.free, pool.free->next);
   }
   if (memory == nullptr)
-    memory = ::operator new(sizeof(Request), std::align_val_t{alignof(Request)});
+    memory = ::operator new (sizeof(Request), std::align_val_t{alignof(Request)});
   return new (memory) Request(state.rank->world_rank, kind, comm, call);
 }
 
