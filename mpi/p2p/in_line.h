@@ -3,8 +3,8 @@
 //
 // Role:      to call a body with seven arguments from an entry point, and to save its registers, costs some 35 instructions,
 //            an eighth of such a call.
-// Users:     the generated entry points of functions that have "in_line" in mpi/api/functions; mpi/p2p/send_receive.cpp, which
-//            makes bodies out of line from them, for mpi.check=full.
+// Users:     generated entry points of functions that are listed as "in_line"; mpi/p2p/send_receive.cpp makes bodies
+//            out of line from them, for mpi.check=full.
 // Threads:   any execution of the rank.
 // See also:  docs/message-cost.md, mpi/api/generator/entries.py.
 
