@@ -186,7 +186,7 @@ TEST_P(NetContract, WhoSleepsIsWoken) {
   const auto all_is_done = [&] {
     if (turns < kTurns) return false;
     for (size_t turn = 3; turn + 1 < kTurns; turn += 4)
-      if (!sent[turn].is_done()) return false;
+      if (!sent[turn].is_done() || !fetched[turn + 1].is_done()) return false;
     return true;
   };
   for (int i = 0; i < 40000 && !all_is_done(); ++i)
