@@ -16,8 +16,8 @@ Two virtual hosts on this machine (namespaces, joined by veth devices; `tests/cl
 cores. All are started by the same ssh, use the same interface, and alternate. Medians; a `*` marks a figure with fewer than
 three undisturbed samples or a spread (interquartile range) over 10 %. The floor: between hosts a
 ping-pong of UCX's active messages alone; of processes of one host, as many that meet in a page that they share, without MPI
-(`bench/mpi/processes.c`). A goal below 1 of the floor asks for less time than is needed without any MPI: then the peer's figure was taken in
-quicker minutes than the floor's, or it goes another way (Open MPI's own TCP)."""
+(`bench/mpi/processes.c`). A goal below 1 of the floor asks for less time than is needed without any MPI. Where the goal is the
+peer's own time, that was taken in quicker minutes than the floor's, or the peer goes another way (Open MPI's own TCP)."""
 PEERS = ("openmpi", "openmpi-ucx", "mpich")
 # Figures of ours -> the floor's.
 FLOORS = {"latency": "net_UCX", "start": "ssh",

@@ -10,7 +10,7 @@
 // receiver that accepts, completions, and the lock; above its eager limit it offers and
 // fetches. All buffers begin with a page, as those of bench/mpi do: where they lie decides how fast the system copies
 // them (rep movsb of some processors needs 3 us for 8 KiB whose target lies a few bytes behind the source, modulo
-// pages). The two alternate; the figure is the tenth percentile of the rounds, as in message.cpp.
+// pages). The two alternate; lines with BENCH have the median of the rounds, the others the tenth percentile as well.
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -51,7 +51,7 @@ class EntryScope {
     // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.
     return state_->is_running.load(std::memory_order_relaxed);
   }
-  // Of the caller's rank; null unless is_running() has been true.
+  // Of the caller's rank, as is_running() has found it; null before.
   RankState* state() const noexcept { return state_; }
 
   // The same with mpi.check=full, where is_running() says no, so that only this cold path asks.
