@@ -50,15 +50,9 @@ using nbc::Coll;
 using nbc::direct::Block;
 using nbc::direct::OneWayCall;
 
-// What fits in no post, wherever the members are; and no team is created for members that share a core.
-bool may_be_small(const Comm& comm, size_t bytes) {
-  if (bytes > nbc::direct::Post::kInlineBytes || !may_go_direct(comm)) return false;
-  const std::span<const int> places = comm.places();
-  return !places.empty() && places[0] != places[1];
-}
-
 bool goes_by_posts(Comm& comm, const DirectAsk& ask) {
-  return may_be_small(comm, ask.bytes) && later_way(comm.team(), ask) == Way::kOneWay;
+  return ask.bytes <= nbc::direct::Post::kInlineBytes && may_go_direct(comm) &&
+         later_way(comm.team(), ask) == Way::kOneWay;
 }
 
 OneWayCall call_of(Coll coll, int root = 0) noexcept {
@@ -98,9 +92,7 @@ std::optional<Err> start_blocks(const char* name, Comm& comm, const OneWayCall& 
 }  // namespace
 
 std::optional<Err> direct_ibarrier(Comm& comm, Request** request) {
-  // For few members that share places no team is created just for this.
-  const bool are_many = comm.size() > nbc::direct::kMostSharing && may_go_direct(comm);
-  if (!are_many && !may_be_small(comm, 0)) return {};
+  if (!may_go_direct(comm)) return {};
   switch (later_way(comm.team(), {.coll = Coll::kBarrier})) {
     case Way::kMeeting:
       return many_ibarrier(comm, request);

@@ -15,17 +15,6 @@ using nbc::Coll;
 using nbc::direct::Block;
 using nbc::direct::OneWayCall;
 
-// If many members share places these collectives use no team, so one that might be used for nothing
-// else is not created.
-bool may_go_one_way(Comm& comm) {
-  if (!may_go_direct(comm)) return false;
-  if (comm.size() > nbc::direct::kMostSharing) {
-    const std::span<const int> places = comm.places();
-    if (places.empty() || places[0] == places[1]) return false;
-  }
-  return true;
-}
-
 Block block(const void* data, dt::Count count, const dt::Datatype* type) noexcept {
   return {const_cast<void*>(data), count, type};
 }
@@ -39,7 +28,7 @@ Err run(const char* name, Comm& comm, const OneWayCall& call) {
 
 // A block without a type: in place where that is wrong, which the other way reports.
 bool fits(Comm& comm, Coll coll, const Block& block, bool is_commutative = true) {
-  return block.type != nullptr && may_go_one_way(comm) &&
+  return block.type != nullptr && may_go_direct(comm) &&
          direct_way(comm.team(), {coll, block.bytes(), false, block.type,
                                   is_commutative}) == Way::kOneWay;
 }
@@ -146,7 +135,7 @@ constexpr size_t kMostDimensions =
 std::optional<Err> exchange(const char* name, nbc::direct::NeighbourCall& call,
                             Comm& comm) {
   const Topology* topology = comm.topology.get();
-  if (topology == nullptr || !may_go_one_way(comm) ||
+  if (topology == nullptr || !may_go_direct(comm) ||
       direct_way(comm.team(),
                  {.coll = call.coll, .is_grid = topology->kind == MPI_CART}) !=
           Way::kNeighbours)

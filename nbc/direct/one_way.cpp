@@ -1,5 +1,7 @@
 #include "nbc/direct/one_way.h"
 
+#include <algorithm>
+
 #include "base/trace.h"
 #include "nbc/direct/blocks.h"
 #include "nbc/direct/fold.h"
@@ -162,16 +164,20 @@ void take(Lane& lane, const OneWayCall& call, uint64_t key, int size,
 }  // namespace
 
 bool can_go_one_way(const Team& team) noexcept {
-  return team.is_spread() || team.size() <= kMostSharing;
+  return team.is_spread() || team.size() <= kMostSharing ||
+         team.place_count() <= kFewPlaces;
 }
 
 bool fits_one_way(const Team& team, Coll coll, size_t bytes) noexcept {
   // One member receives the values of all, or each member those of all before it: a tree spreads
-  // this.
+  // this. Its messages cost more than values that fit in posts.
   constexpr size_t kMostTaken = 8192;
-  const auto size = static_cast<size_t>(team.size());
-  if (is_reduction(coll) && !team.is_spread() && bytes > kMostTaken / size)
-    return false;
+  if (is_reduction(coll) && !team.is_spread()) {
+    const size_t least = coll == Coll::kReduce ? Post::kInlineBytes : 0;
+    if (bytes > std::max(kMostTaken / static_cast<size_t>(team.size()), least))
+      return false;
+    if (coll != Coll::kReduce && team.size() > kMostScanning) return false;
+  }
   const size_t blocks =
       coll == Coll::kScatter ? static_cast<size_t>(team.size() - 1) : 1;
   return can_go_one_way(team) && bytes != 0 && bytes <= kScratchBytes / blocks;

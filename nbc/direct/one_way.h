@@ -43,11 +43,13 @@ struct OneWayCall {
 Outcome run_one_way(Team& team, int member, job::Rank& self, const OneWayCall& call,
                     const sched::WaitReason& why);
 
-// Not too many members share places. The same for all members.
+// A root deals with each of its readers, which a tree of messages would divide among places. So where
+// members share places, there must be few of the one or of the other. The same for all members.
 bool can_go_one_way(const Team& team) noexcept;
-// If members share places, how many there may be: a root deals with each of them, and a scan reads
-// from all before it.
-inline constexpr int kMostSharing = 64;
+inline constexpr int kMostSharing = 64;  // members
+inline constexpr int kFewPlaces = 4;
+// Members of a scan, if they share places: each reads from all before it.
+inline constexpr int kMostScanning = 256;
 
 // `bytes` of one block. The same for all members.
 bool fits_one_way(const Team& team, Coll coll, size_t bytes) noexcept;

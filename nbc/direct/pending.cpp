@@ -38,6 +38,11 @@ constexpr bool is_reduction(Coll coll) noexcept {
          coll == Coll::kExscan;
 }
 
+constexpr bool is_rooted(Coll coll) noexcept {
+  return coll == Coll::kBcast || coll == Coll::kScatter || coll == Coll::kGather ||
+         coll == Coll::kReduce;
+}
+
 // Each receiver gets a block of its own.
 constexpr bool has_rows(Coll coll) noexcept {
   return coll == Coll::kScatter || coll == Coll::kAlltoall;
@@ -146,7 +151,10 @@ void make(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& cal
 }  // namespace
 
 bool fits_pending(const Team& team, Coll coll, size_t bytes) noexcept {
-  if (!team.is_spread() || team.has_stages() || team.size() < 2) return false;
+  if (team.size() < 2 || !can_go_one_way(team)) return false;
+  // Members that share places all look at all posts of an exchange, or a scan:
+  // messages of one member of each place are fewer.
+  if (!is_rooted(coll) && (!team.is_spread() || team.has_stages())) return false;
   switch (coll) {
     case Coll::kBarrier:
       return true;
