@@ -77,20 +77,12 @@ struct DirectAsk {
 
 // The same for non-blocking collectives.
 inline Way later_way(const nbc::direct::Team& team, const DirectAsk& ask) noexcept {
-  using enum nbc::Coll;
-  const nbc::Coll coll = ask.coll;
-  if (nbc::direct::fits_pending(team, coll, ask.bytes)) {
-    // Values are combined in rank order, whether the operation commutes or not.
-    return !nbc::traits_of(coll).is_reduction || ask.type == nullptr ||
-                   nbc::direct::can_reduce(team, *ask.type, true)
-               ? Way::kOneWay
-               : Way::kMessages;
-  }
-  // With few ranks, messages to one rank of each worker and back cost less than waking all members.
-  return coll == kBarrier && !team.is_spread() &&
-                 team.size() > nbc::direct::kMostSharing
-             ? Way::kMeeting
-             : Way::kMessages;
+  if (!nbc::direct::fits_pending(team, ask.coll, ask.bytes)) return Way::kMessages;
+  // Values are combined in rank order, whether the operation commutes or not.
+  if (nbc::traits_of(ask.coll).is_reduction && ask.type != nullptr &&
+      !nbc::direct::can_reduce(team, *ask.type, true))
+    return Way::kMessages;
+  return nbc::direct::by_meeting(team, ask.coll) ? Way::kMeeting : Way::kOneWay;
 }
 
 }  // namespace mpc::mpi

@@ -1,8 +1,4 @@
-// Non-blocking collectives without messages: translated for nbc/direct/pending.h (small ones), and
-// MPI_Ibarrier of many members for nbc/direct/later.h.
-#include <fmt/format.h>
-
-#include "base/trace.h"
+// Non-blocking collectives without messages: translated for nbc/direct/pending.h.
 #include "mpi/coll/direct.h"
 #include "mpi/coll/direct_choice.h"
 #include "mpi/coll/direct_common.h"
@@ -13,46 +9,13 @@
 namespace mpc::mpi {
 namespace {
 
-constexpr trace::Site kAct{"direct", "act", {"collective", "bytes"}, true, true};
-
-// The request of such a barrier. The communicator may be freed before it completes.
-struct LaterBarrier final : Several {
-  LaterBarrier(std::shared_ptr<nbc::direct::Team> its_team, uint64_t its_number)
-      : team(std::move(its_team)), number(its_number) {}
-  bool is_over() override { return team->later().is_over(number); }
-  std::string text() const override {
-    return fmt::format("{} of {} members are there", team->later().arrived(number),
-                       team->size());
-  }
-  const std::shared_ptr<nbc::direct::Team> team;
-  const uint64_t number;
-};
-
-std::optional<Err> many_ibarrier(Comm& comm, Request** request) {
-  const bool is_traced = trace::enabled();
-  if (is_traced) [[unlikely]]
-    trace::begin(kAct, {trace::text("barrier"), 0});
-  const std::shared_ptr<nbc::direct::Team>& team = comm.shared_team();
-  const uint64_t number = team->later().arrive(comm.rank(), comm.self());
-  if (is_traced) [[unlikely]]
-    trace::end(kAct);
-  Request* const made =
-      Request::make(*rank_state(), RequestKind::kMeeting, &comm, "MPI_Ibarrier");
-  made->several = std::make_unique<LaterBarrier>(team, number);
-  made->is_active = true;
-  *request = made;
-  return kSuccess;
-}
-
-// ---- small ones --------------------------------------------------------------------------
-
 using nbc::Coll;
 using nbc::direct::Block;
 using nbc::direct::OneWayCall;
 
-bool goes_by_posts(Comm& comm, const DirectAsk& ask) {
-  return ask.bytes <= nbc::direct::Post::kInlineBytes && may_go_direct(comm) &&
-         later_way(comm.team(), ask) == Way::kOneWay;
+bool goes_direct(Comm& comm, const DirectAsk& ask) {
+  return ask.bytes <= nbc::direct::kScratchBytes && may_go_direct(comm) &&
+         later_way(comm.team(), ask) != Way::kMessages;
 }
 
 OneWayCall call_of(Coll coll, int root = 0) noexcept {
@@ -84,7 +47,7 @@ Err start(const char* name, Comm& comm, const OneWayCall& call, Request** reques
 std::optional<Err> start_blocks(const char* name, Comm& comm, const OneWayCall& call,
                                 const Block& measure, Request** request) {
   // No type: in place where that is wrong, which the other way reports.
-  if (measure.type == nullptr || !goes_by_posts(comm, {call.coll, measure.bytes()}))
+  if (measure.type == nullptr || !goes_direct(comm, {call.coll, measure.bytes()}))
     return {};
   return start(name, comm, call, request);
 }
@@ -92,15 +55,8 @@ std::optional<Err> start_blocks(const char* name, Comm& comm, const OneWayCall& 
 }  // namespace
 
 std::optional<Err> direct_ibarrier(Comm& comm, Request** request) {
-  if (!may_go_direct(comm)) return {};
-  switch (later_way(comm.team(), {.coll = Coll::kBarrier})) {
-    case Way::kMeeting:
-      return many_ibarrier(comm, request);
-    case Way::kOneWay:
-      return start("MPI_Ibarrier", comm, call_of(Coll::kBarrier), request);
-    default:
-      return {};
-  }
+  if (!goes_direct(comm, {.coll = Coll::kBarrier})) return {};
+  return start("MPI_Ibarrier", comm, call_of(Coll::kBarrier), request);
 }
 
 std::optional<Err> direct_ibcast(void* buffer, dt::Count count,
@@ -185,7 +141,7 @@ std::optional<Err> start_reduction(const char* name, OneWayCall call,
   call.send = block(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, type.type);
   call.recv = block(recvbuf, count, type.type);
   const DirectAsk ask{.coll = call.coll, .bytes = call.send.bytes(), .type = type.type};
-  if (!goes_by_posts(comm, ask) || !describe_operation(call.op, *type, op)) return {};
+  if (!goes_direct(comm, ask) || !describe_operation(call.op, *type, op)) return {};
   call.op_code = static_cast<uint8_t>(op.code());
   return start(name, comm, call, request);
 }

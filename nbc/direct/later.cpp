@@ -1,64 +1,105 @@
 #include "nbc/direct/later.h"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
+#include "nbc/direct/pending.h"
+#include "nbc/direct/settle.h"
 #include "runtime/message/message.h"
 
 namespace mpc::nbc::direct {
 
 Later::Later(std::span<const int> place_of_member)
-    : members_(place_of_member.size()),
+    : guests_(place_of_member.size()),
       places_(static_cast<size_t>(
-          *std::max_element(place_of_member.begin(), place_of_member.end()) + 1)) {
-  for (size_t m = 0; m < members_.size(); ++m) {
-    members_[m].place = place_of_member[m];
-    ++places_[static_cast<size_t>(place_of_member[m])].expected;
+          *std::max_element(place_of_member.begin(), place_of_member.end()) + 1)),
+      calls_(place_of_member.size()) {
+  for (size_t m = 0; m < guests_.size(); ++m) {
+    Place& place = places_[static_cast<size_t>(place_of_member[m])];
+    guests_[m].place = place_of_member[m];
+    guests_[m].seat = static_cast<int>(place.members.size());
+    place.members.push_back(static_cast<int>(m));
   }
-  all_.expected = static_cast<int>(places_.size());
 }
 
-uint64_t Later::Door::enter(uint64_t number) {
-  const Locked lock(mutex);
-  const auto at = static_cast<size_t>(number - complete - 1);
-  if (come.size() <= at) come.resize(at + 1);
-  ++come[at];
-  const uint64_t before = complete;
-  for (; !come.empty() && come.front() == expected; ++complete) come.pop_front();
-  return complete != before ? complete : 0;
+Later::Round* Later::Place::round(uint64_t number) noexcept {
+  const auto at = static_cast<size_t>(number - settled - 1);
+  try {
+    while (rounds.size() <= at) {
+      Round made;
+      if (!spare.empty()) {
+        made = std::move(spare.back());
+        spare.pop_back();
+      }
+      made.calls.resize(members.size());
+      spare.reserve(rounds.size() + spare.size() + 1);  // so that collect() needs none
+      rounds.push_back(std::move(made));
+    }
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  return &rounds[at];
 }
 
-uint64_t Later::arrive(int member, job::Rank& self) {
-  Guest& me = members_[static_cast<size_t>(member)];
-  if (me.rank != &self) me.rank = &self;  // once; the last one to arrive reads it
+// Takes the calls of the meeting that is the next one to be settled.
+void Later::collect() noexcept {
+  for (Place& place : places_) {
+    const Locked lock(place.mutex);
+    Round round = std::move(place.rounds.front());
+    place.rounds.pop_front();
+    ++place.settled;
+    for (size_t seat = 0; seat < place.members.size(); ++seat)
+      calls_[static_cast<size_t>(place.members[seat])] = round.calls[seat];
+    round.come = 0;
+    place.spare.push_back(std::move(round));
+  }
+}
+
+uint64_t Later::arrive(Pending& call) noexcept {
+  Guest& me = guest(call.member);
+  if (me.rank.load(std::memory_order_relaxed) != call.self)
+    me.rank.store(call.self, std::memory_order_relaxed);  // before watch()
   const uint64_t number = me.number.load(std::memory_order_relaxed) + 1;
-  me.number.store(number, std::memory_order_relaxed);
-  // The locks order what members did before they arrived, also the store of `rank`, before what the
-  // last one to arrive does.
-  if (places_[static_cast<size_t>(me.place)].enter(number) == 0) return number;
-  const uint64_t complete = all_.enter(number);
-  if (complete == 0) return number;
-  // release pairs with is_over(). Another execution may end the next meeting at the same time, so
-  // this must not go back.
-  uint64_t before = over_.load(std::memory_order_relaxed);
-  while (before < complete &&
-         !over_.compare_exchange_weak(before, complete, std::memory_order_acq_rel,
-                                      std::memory_order_relaxed)) {
+  Place& place = places_[static_cast<size_t>(me.place)];
+  {
+    const Locked lock(place.mutex);
+    Round* const round = place.round(number);
+    if (round == nullptr) return 0;
+    me.number.store(number, std::memory_order_relaxed);
+    round->calls[static_cast<size_t>(me.seat)] = &call;
+    if (++round->come != static_cast<int>(place.members.size())) return number;
   }
-  tell_all(self);
+  {
+    const Locked lock(mutex_);
+    uint64_t over = over_.load(std::memory_order_relaxed);
+    // Those that complete two meetings of a place may come here in any order.
+    if (++place.complete == over + 1) ++ready_;
+    if (ready_ != places_.size()) return number;
+    do {
+      collect();
+      settle(calls_, room_);
+      ++over;
+      ready_ = static_cast<size_t>(std::ranges::count_if(
+          places_, [over](const Place& p) { return p.complete > over; }));
+    } while (ready_ == places_.size());
+    over_.store(over, std::memory_order_seq_cst);  // and release
+  }
+  tell_watchers();
   return number;
 }
 
-// Wakes all members: those that wait for the meeting check it.
-void Later::tell_all(const job::Rank& self) const {
-  for (const Guest& guest : members_)
-    if (guest.rank != &self) msg::notify(*guest.rank);
+void Later::tell_watchers() noexcept {
+  for (const Guest& guest : guests_)
+    if (guest.watchers.load(std::memory_order_seq_cst) != 0)
+      msg::notify(*guest.rank.load(std::memory_order_relaxed));
 }
 
-int Later::arrived(uint64_t number) const noexcept {
-  return static_cast<int>(
-      std::count_if(members_.begin(), members_.end(), [&](const Guest& guest) {
-        return guest.number.load(std::memory_order_relaxed) >= number;
-      }));
+int Later::missing(uint64_t number) const noexcept {
+  for (size_t m = 0; m < guests_.size(); ++m)
+    if (guests_[m].number.load(std::memory_order_relaxed) < number)
+      return static_cast<int>(m);
+  return -1;
 }
 
 }  // namespace mpc::nbc::direct

@@ -1,21 +1,26 @@
 #pragma once
-// Later: a barrier without messages that does not block: MPI_Ibarrier if many members share places.
+// Later: small collectives that do not block, of members that share places: the last one to come acts for all.
 //
-// Role:      members arrive and go on; the last one to arrive ends the meeting, and wakes all
-//            others.
-// Users:     mpi/coll/direct_later.cpp; a Team makes one at the first need.
+// Role:      members arrive with their calls and go on; the last one moves all data, from buffer to buffer, and
+//            tells those that wait. No member has to do anything for another one later.
+// Users:     nbc/direct/pending.cpp; a Team makes one at the first need.
 // Threads:   any execution of a member; one at a time arrives for a member.
-// See also:  nbc/direct/team.h (members, places), docs/design/0007-direct-collectives.md, "Later".
+// See also:  nbc/direct/settle.h (what the last one does), docs/design/0050-small-nonblocking.md.
 //
 // Each member numbers its meetings itself, from 1 on; it may be any number of meetings ahead of
-// another one. It arrives at number k before k + 1, so a place has all its members for k first. The
-// member that ends k may be overtaken by the one that ends k + 1; even so meetings end in the order
-// of their numbers.
+// another one. It arrives at number k before k + 1, so a place has all its members for k first. Whoever finds that
+// all places have the next meeting complete settles it below a common lock, so meetings end in the order of their
+// numbers.
+//
+// Why the data are there: a member writes its call and its send buffer before it takes its place's lock; the last
+// one has taken that lock after it. What the last one writes comes before the store of over_ (release).
+//
+// Why no wake-up is lost: the last one stores over_, then loads the watchers; a member adds itself to them, then loads
+// over_; all seq_cst. One of the two sees the other.
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,46 +29,67 @@
 
 namespace mpc::nbc::direct {
 
+struct Pending;
+
 class Later {
  public:
   // The place of each member, numbered from 0 on without a gap.
   explicit Later(std::span<const int> place_of_member);
   Later(const Later&) = delete;
 
-  // The member arrives at its next meeting. Returns that one's number. Order: once is_over(), all
-  // members see what the others did before they arrived. Switches: no. Cost: one lock; for the last
-  // member of a meeting also one notify() for each other one.
-  uint64_t arrive(int member, job::Rank& self);
+  // The member arrives at its next meeting, with a call that stays where it is until that one is_over(). Returns
+  // the meeting's number. Order: once is_over(), all members see what the others did before they arrived.
+  // Switches: no. Cost: one lock; for the last member settle(), and a look at each other one. Errors: 0 if there is
+  // no memory; then nothing has changed.
+  uint64_t arrive(Pending& call) noexcept;
   bool is_over(uint64_t number) const noexcept {
-    // acquire pairs with the release in arrive().
-    return over_.load(std::memory_order_acquire) >= number;
+    // seq_cst: see watch(). Acquire pairs with the store in arrive().
+    return over_.load(std::memory_order_seq_cst) >= number;
   }
-  // How many members have arrived; for reports, may be stale.
-  int arrived(uint64_t number) const noexcept;
-  int size() const noexcept { return static_cast<int>(members_.size()); }
+  // From watch() to unwatch() the member's rank is notified when a meeting is over. Caller: has arrived.
+  void watch(int member) noexcept {
+    guest(member).watchers.fetch_add(1, std::memory_order_seq_cst);
+  }
+  void unwatch(int member) noexcept {
+    guest(member).watchers.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // A member that has not arrived; -1: all have. For reports, may be stale.
+  int missing(uint64_t number) const noexcept;
 
  private:
-  // Written by the member only; the last one to arrive at its meeting reads `rank`.
   struct alignas(64) Guest {
-    std::atomic<uint64_t> number{0};
-    job::Rank* rank = nullptr;
-    int place = 0;
+    std::atomic<uint64_t> number{0};    // written by the member
+    std::atomic<uint32_t> watchers{0};  // how many executions of the rank wait
+    std::atomic<job::Rank*> rank{nullptr};
+    int place = 0, seat = 0;
   };
-  // Counts the arrivals at meetings that are not complete here.
-  struct alignas(64) Door {
+  // One meeting at one place: the calls of those that have come, by seat.
+  struct Round {
+    std::vector<Pending*> calls;
+    int come = 0;
+  };
+  struct alignas(64) Place {
     Mutex mutex;
-    std::deque<int> come MPC_GUARDED_BY(mutex);  // for the meetings after `complete`
-    uint64_t complete MPC_GUARDED_BY(mutex) =
-        0;  // the last one at which all have arrived
-    int expected = 0;
-    // Returns the last meeting that is complete now; 0: none has become complete.
-    uint64_t enter(uint64_t number);
+    std::deque<Round> rounds MPC_GUARDED_BY(mutex);  // those that are not settled
+    std::vector<Round> spare MPC_GUARDED_BY(mutex);
+    uint64_t settled MPC_GUARDED_BY(mutex) = 0;
+    uint64_t complete =
+        0;  // meetings to which all its members have come; guarded by mutex_
+    std::vector<int> members;
+    // The round of that number, which is made if it must be; null: there is no memory.
+    Round* round(uint64_t number) noexcept MPC_REQUIRES(mutex);
   };
-  void tell_all(const job::Rank& self) const;
+  Guest& guest(int member) noexcept { return guests_[static_cast<size_t>(member)]; }
+  void collect() noexcept MPC_REQUIRES(mutex_);
+  void tell_watchers() noexcept;
 
-  std::vector<Guest> members_;
-  std::vector<Door> places_;
-  Door all_;  // counts places
+  std::vector<Guest> guests_;
+  std::vector<Place> places_;
+  alignas(64) Mutex mutex_;
+  size_t ready_ MPC_GUARDED_BY(mutex_) =
+      0;  // places that are complete for the next meeting
+  std::vector<Pending*> calls_ MPC_GUARDED_BY(mutex_);      // of one meeting, by member
+  std::vector<unsigned char> room_ MPC_GUARDED_BY(mutex_);  // for settle()
   alignas(64) std::atomic<uint64_t> over_{0};
 };
 

@@ -5,6 +5,7 @@
 #include "base/trace.h"
 #include "nbc/direct/blocks.h"
 #include "nbc/direct/key.h"
+#include "nbc/direct/later.h"
 #include "nbc/direct/partners.h"
 #include "nbc/direct/trail.h"
 #include "runtime/message/message.h"
@@ -140,6 +141,7 @@ void make(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& cal
                      .wrong_member = -1,
                      .truncated_by = -1,
                      .short_from = -1,
+                     .meeting = 0,
                      .reads = sources.first < sources.last,
                      .is_over = false,
                      .is_shared = is_shared,
@@ -150,40 +152,22 @@ void make(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& cal
 
 }  // namespace
 
-bool fits_pending(const Team& team, Coll coll, size_t bytes) noexcept {
-  if (team.size() < 2 || !can_go_one_way(team)) return false;
-  // Members that share places all look at all posts of an exchange, or a scan:
-  // messages of one member of each place are fewer.
-  if (!is_rooted(coll) && (!team.is_spread() || team.has_stages())) return false;
-  switch (coll) {
-    case Coll::kBarrier:
-      return true;
-    case Coll::kBcast:
-    case Coll::kGather:
-    case Coll::kReduce:
-    case Coll::kAllgather:
-    case Coll::kAllreduce:
-    case Coll::kScan:
-    case Coll::kExscan:
-      return bytes != 0 && bytes <= Post::kInlineBytes;
-    case Coll::kScatter:
-    case Coll::kAlltoall:
-      return bytes != 0 &&
-             bytes <= Post::kInlineBytes / static_cast<size_t>(team.size());
-    default:
-      return false;
-  }
+namespace {
+
+size_t bytes_given(const OneWayCall& call) noexcept {
+  return call.send.type != nullptr   ? call.send.bytes()
+         : call.recv.type != nullptr ? call.recv.bytes()
+                                     : 0;
 }
 
-bool begin(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& call,
-           bool is_shared) noexcept {
+// A start by a post.
+bool show(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& call,
+          bool is_shared) noexcept {
   Trail* const trails = team.trails();
   Trail& own = trails[me];
   const int size = team.size();
   const uint64_t epoch = own.begun + 1;
-  const size_t bytes = call.send.type != nullptr   ? call.send.bytes()
-                       : call.recv.type != nullptr ? call.recv.bytes()
-                                                   : 0;
+  const size_t bytes = bytes_given(call);
   const Range readers = told_by(call, me, size);
   Post* post = nullptr;
   if (readers.first < readers.last) {
@@ -223,8 +207,82 @@ bool begin(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& ca
   return true;
 }
 
+// A start at a meeting.
+bool arrive(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& call,
+            bool is_shared) noexcept {
+  const size_t bytes = bytes_given(call);
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]]
+    trace::begin(kAct, {trace::text(name_of(call.coll)), bytes, 0});
+  make(p, team, me, self, call, bytes, is_shared);
+  p.meeting = team.later().arrive(p);
+  if (is_traced) [[unlikely]]
+    trace::end(kAct);
+  return p.meeting != 0;
+}
+
+bool fits_posts(const Team& team, Coll coll, size_t bytes) noexcept {
+  if (team.is_spread() ? team.has_stages() : !can_go_one_way(team)) return false;
+  switch (coll) {
+    case Coll::kBarrier:
+      return true;
+    case Coll::kBcast:
+    case Coll::kGather:
+    case Coll::kReduce:
+    case Coll::kAllgather:
+    case Coll::kAllreduce:
+    case Coll::kScan:
+    case Coll::kExscan:
+      return bytes != 0 && bytes <= Post::kInlineBytes;
+    case Coll::kScatter:
+    case Coll::kAlltoall:
+      return bytes != 0 &&
+             bytes <= Post::kInlineBytes / static_cast<size_t>(team.size());
+    default:
+      return false;
+  }
+}
+
+// The last member to come reads and writes the data of all.
+bool fits_meeting(const Team& team, Coll coll, size_t bytes) noexcept {
+  constexpr size_t kMostRead = size_t{64} << 10, kMostWritten = size_t{8} << 20;
+  if (coll == Coll::kBarrier) return true;
+  if (!can_go_one_way(team) || bytes == 0 || bytes > kScratchBytes) return false;
+  const auto size = static_cast<size_t>(team.size());
+  switch (coll) {
+    case Coll::kAllreduce:
+    case Coll::kScan:
+    case Coll::kExscan:
+      return bytes * size <= kMostRead;
+    case Coll::kAllgather:
+      return bytes * size <= kMostRead && bytes * size * size <= kMostWritten;
+    case Coll::kAlltoall:
+      return bytes * size * size <= kMostRead;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool by_meeting(const Team& team, Coll coll) noexcept {
+  return !team.is_spread() && !is_rooted(coll);
+}
+
+bool fits_pending(const Team& team, Coll coll, size_t bytes) noexcept {
+  return team.size() > 1 &&
+         (by_meeting(team, coll) ? fits_meeting : fits_posts)(team, coll, bytes);
+}
+
+bool begin(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& call,
+           bool is_shared) noexcept {
+  return by_meeting(team, call.coll) ? arrive(p, team, me, self, call, is_shared)
+                                     : show(p, team, me, self, call, is_shared);
+}
+
 bool advance(Pending& p) noexcept {
   if (p.is_over) return true;
+  if (p.meeting != 0) return p.is_over = p.team->later().is_over(p.meeting);
   Trail* const trails = p.team->trails();
   Trail& own = trails[p.member];
   if (!p.reads) {
@@ -251,11 +309,13 @@ bool advance(Pending& p) noexcept {
 }
 
 void watch(const Pending& p) noexcept {
+  if (p.meeting != 0) return p.team->later().watch(p.member);
   // seq_cst: see tell_watchers().
   p.team->trails()[p.member].watchers.fetch_add(1, std::memory_order_seq_cst);
 }
 
 void unwatch(const Pending& p) noexcept {
+  if (p.meeting != 0) return p.team->later().unwatch(p.member);
   p.team->trails()[p.member].watchers.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -269,6 +329,7 @@ void wait(Pending& p, const sched::WaitReason& why) {
 }
 
 int missing_member(const Pending& p) noexcept {
+  if (p.meeting != 0) return p.is_over ? -1 : p.team->later().missing(p.meeting);
   return p.is_over || p.next < p.end ? -1 : p.next;
 }
 

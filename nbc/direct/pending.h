@@ -40,6 +40,7 @@ struct Pending {
   int member;
   int next, end;  // the members whose posts are to be read: downwards, to `end`
   int wrong_member, truncated_by, short_from;  // as Outcome; -1: nothing is wrong
+  uint64_t meeting;                            // its number; 0: by posts
   bool reads, is_over, is_shared, has_value;
   alignas(16) unsigned char own[Post::kInlineBytes];    // of a reduction
   alignas(16) unsigned char value[Post::kInlineBytes];  // the result so far
@@ -47,6 +48,8 @@ struct Pending {
 
 // The same for all members. `bytes` of one block.
 bool fits_pending(const Team& team, Coll coll, size_t bytes) noexcept;
+// How it goes: by a meeting, else by posts. Likewise.
+bool by_meeting(const Team& team, Coll coll) noexcept;
 
 // All members call it, after the same number of earlier calls on the team. Needs: fits_pending(). `send` of the
 // call is read here, `recv` is written until the collective is over. is_shared: several threads of the

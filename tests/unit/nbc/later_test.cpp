@@ -1,4 +1,4 @@
-// Barriers that nobody waits for at once: members are any number of meetings ahead of each other, and none ends early.
+// Meetings that nobody waits for at once: members are any number of meetings ahead of each other, and none ends early.
 #include "nbc/direct/later.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "nbc/direct/key.h"
+#include "nbc/direct/pending.h"
 #include "tests/unit/nbc/findings.h"
 
 namespace mpc::nbc::direct {
@@ -17,12 +19,19 @@ namespace {
 // Without mailboxes: nobody is told, as nobody waits.
 struct Members {
   explicit Members(const std::vector<int>& places)
-      : later(places), ranks(places.size()) {}
-  uint64_t arrive(size_t member) {
-    return later.arrive(static_cast<int>(member), ranks[member]);
+      : later(places), ranks(places.size()), calls(places.size()) {}
+  uint64_t arrive(size_t member, Coll coll = Coll::kBarrier) {
+    Pending& call = calls[member].emplace_back();
+    call.self = &ranks[member];
+    call.member = static_cast<int>(member);
+    call.call.coll = coll;
+    call.key = make_key(coll, 0, 0);
+    call.wrong_member = -1;
+    return later.arrive(call);
   }
   Later later;
   std::deque<job::Rank> ranks;
+  std::vector<std::deque<Pending>> calls;  // of each member, in order
 };
 
 TEST(Later, IsOverWhenTheLastMemberHasComeAndNotBefore) {
@@ -30,10 +39,11 @@ TEST(Later, IsOverWhenTheLastMemberHasComeAndNotBefore) {
   for (uint64_t number = 1; number <= 3; ++number)
     for (size_t m = 0; m < 5; ++m) {
       EXPECT_FALSE(members.later.is_over(number));
-      EXPECT_EQ(members.later.arrived(number), static_cast<int>(m));
+      EXPECT_EQ(members.later.missing(number), static_cast<int>(m));
       EXPECT_EQ(members.arrive(m), number);
     }
   EXPECT_TRUE(members.later.is_over(3));
+  EXPECT_EQ(members.later.missing(3), -1);
   EXPECT_FALSE(members.later.is_over(4));
 }
 
@@ -75,6 +85,18 @@ TEST(Later, NoMeetingEndsEarlyWithThreadsThatRunAheadOfEachOther) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(findings.all(), "");
   EXPECT_TRUE(members.later.is_over(kMeetings));
+}
+
+TEST(Later, CallsThatDifferAreSaidToEachMember) {
+  Members members({0, 0, 1});
+  members.arrive(0);
+  members.arrive(2);
+  members.arrive(1, Coll::kAllgather);
+  ASSERT_TRUE(members.later.is_over(1));
+  EXPECT_EQ(members.calls[0][0].wrong_member, 1);
+  EXPECT_EQ(members.calls[1][0].wrong_member, 0);
+  EXPECT_EQ(members.calls[2][0].wrong_member, 1);
+  EXPECT_EQ(members.calls[1][0].wrong_key, make_key(Coll::kBarrier, 0, 0));
 }
 
 }  // namespace

@@ -144,6 +144,7 @@ void complete_one(std::deque<std::unique_ptr<Play>>& plays, std::mt19937& random
 
 struct Setup {
   int ranks, workers;
+  int places;  // that the team is told of: as many as ranks, or members share them
 };
 
 class Small : public ::testing::TestWithParam<Setup> {};
@@ -153,7 +154,7 @@ TEST_P(Small, KeepsLongMixesApartWhateverIsCompletedFirst) {
   std::mt19937 random(seed() + static_cast<unsigned>(ranks));
   RecordProperty("seed", static_cast<int>(seed()));
   std::vector<int> places;
-  for (int r = 0; r < ranks; ++r) places.push_back(r);
+  for (int r = 0; r < ranks; ++r) places.push_back(r * GetParam().places / ranks);
   Team team(places);
   const std::vector<Step> steps = random_steps(4000, ranks, random);
   for (const Step& step : steps)
@@ -182,20 +183,25 @@ TEST_P(Small, KeepsLongMixesApartWhateverIsCompletedFirst) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, Small,
-                         ::testing::Values(Setup{2, 2}, Setup{3, 3}, Setup{4, 4},
-                                           Setup{2, 1}, Setup{4, 2}),
+                         ::testing::Values(Setup{2, 2, 2}, Setup{3, 3, 3},
+                                           Setup{4, 4, 4}, Setup{2, 1, 2},
+                                           Setup{4, 2, 4}, Setup{2, 1, 1},
+                                           Setup{4, 2, 2}, Setup{4, 3, 3}),
                          [](const auto& setup) {
                            return std::to_string(setup.param.ranks) + "RanksOn" +
-                                  std::to_string(setup.param.workers);
+                                  std::to_string(setup.param.workers) + "At" +
+                                  std::to_string(setup.param.places);
                          });
 
 // Plain threads, one for each member, that only test: nothing but the posts and counters orders them.
-TEST(SmallThreads, KeepMixesApartWithNothingButPosts) {
-  constexpr int kThreads = 3;
+class SmallThreads : public ::testing::TestWithParam<std::vector<int>> {};
+
+TEST_P(SmallThreads, KeepMixesApartWithNothingButPostsAndMeetings) {
+  const int kThreads = static_cast<int>(GetParam().size());
   std::mt19937 random(seed());
-  Team team(std::vector<int>{0, 1, 2});
+  Team team(GetParam());
   const std::vector<Step> steps = random_steps(6000, kThreads, random);
-  std::deque<job::Rank> ranks(kThreads);
+  std::deque<job::Rank> ranks(GetParam().size());
   Findings findings;
   const auto run = [&](int me) {
     std::mt19937 mine(seed() * 31 + static_cast<unsigned>(me));
@@ -224,6 +230,11 @@ TEST(SmallThreads, KeepMixesApartWithNothingButPosts) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(findings.all(), "") << "MPC_TEST_SEED=" << seed();
 }
+
+INSTANTIATE_TEST_SUITE_P(Places, SmallThreads,
+                         ::testing::Values(std::vector<int>{0, 1, 2},
+                                           std::vector<int>{0, 1, 0},
+                                           std::vector<int>{0, 0, 1, 1}));
 
 // A start must not wait, however far behind the others are; the end of what only gives may wait for their starts.
 TEST(SmallRunsAhead, AStartNeverWaitsAndTheRingGrows) {
@@ -312,7 +323,7 @@ TEST(SmallErrors, TellWhoGetsMoreLessOrSomethingElse) {
   EXPECT_EQ(findings.all(), "");
 }
 
-TEST(SmallFits, WhatGoesIntoOnePostBetweenMembersWithAPlaceEach) {
+TEST(SmallFits, WhatGoesIntoOnePostOrIsQuicklySettled) {
   Team spread(std::vector<int>{0, 1}), shared(std::vector<int>{0, 0, 1, 1});
   EXPECT_TRUE(fits_pending(spread, Coll::kBcast, Post::kInlineBytes));
   EXPECT_FALSE(fits_pending(spread, Coll::kBcast, Post::kInlineBytes + 1));
@@ -320,7 +331,22 @@ TEST(SmallFits, WhatGoesIntoOnePostBetweenMembersWithAPlaceEach) {
   EXPECT_FALSE(fits_pending(spread, Coll::kAlltoall, Post::kInlineBytes));
   EXPECT_FALSE(fits_pending(spread, Coll::kBcast, 0));
   EXPECT_FALSE(fits_pending(spread, Coll::kAlltoallv, 8));
-  EXPECT_FALSE(fits_pending(shared, Coll::kBarrier, 0));
+  EXPECT_TRUE(fits_pending(shared, Coll::kBcast, Post::kInlineBytes));
+  EXPECT_FALSE(fits_pending(shared, Coll::kBcast, Post::kInlineBytes + 1));
+  EXPECT_FALSE(by_meeting(shared, Coll::kReduce));
+  EXPECT_TRUE(by_meeting(shared, Coll::kBarrier));
+  EXPECT_FALSE(by_meeting(spread, Coll::kBarrier));
+  EXPECT_TRUE(fits_pending(shared, Coll::kBarrier, 0));
+  EXPECT_TRUE(fits_pending(shared, Coll::kAllreduce, kScratchBytes));
+  EXPECT_FALSE(fits_pending(shared, Coll::kAllreduce, kScratchBytes + 1));
+  EXPECT_FALSE(fits_pending(shared, Coll::kAlltoall, 0));
+  // With many members and many places trees divide what one member would have to do.
+  std::vector<int> many;
+  for (int m = 0; m < 160; ++m) many.push_back(m / 20);
+  Team large(many);
+  EXPECT_FALSE(fits_pending(large, Coll::kBcast, 8));
+  EXPECT_FALSE(fits_pending(large, Coll::kAllreduce, 8));
+  EXPECT_TRUE(fits_pending(large, Coll::kBarrier, 0));
 }
 
 }  // namespace
