@@ -129,7 +129,9 @@ CollChoice nonblocking_choice(const DescribedJob& job, Coll coll, int64_t bytes)
   if (way != Way::kMessages) {
     CollChoice choice;
     choice.way = way;
-    choice.what = way == Way::kMeeting ? "no data" : "through posts";
+    choice.what = way != Way::kMeeting     ? "through posts"
+                  : coll == Coll::kBarrier ? "no data"
+                                           : "the last one acts for all";
     choice.by = "table";
     return choice;
   }

@@ -29,7 +29,10 @@ bool copy_block(const Call& sender, int s, const Call& receiver, int m) {
   if (from.bytes() > to.bytes()) return false;
   if (from.bytes() == 0) return true;
   if (from.data == to.data && &sender == &receiver) return true;  // MPI_IN_PLACE
-  dt::copy(to.data, *to.type, to.count, from.data, *from.type, from.count);
+  if (from.type->is_contiguous() && to.type->is_contiguous())
+    copy_bytes(to.data, from.data, from.bytes());
+  else
+    dt::copy(to.data, *to.type, to.count, from.data, *from.type, from.count);
   return true;
 }
 
@@ -37,24 +40,47 @@ bool copy_block(const Call& sender, int s, const Call& receiver, int m) {
 // its buffer, and one sender's blocks for consecutive receivers do so in the sender's. With blocks
 // of one number that is a cache line of each.
 constexpr int kTogether = 8;
+// Blocks that only the receiver's call can find: as many for each look at it.
+constexpr int kTogetherUneven = 32;
 
 struct Sender {
   const Call* call;
   int member;
 };
 
+std::span<const Receiver> receivers_of(Actor& actor) {
+  Place& place = actor.place();
+  auto next = place.receivers.begin();
+  for (const int m : place.members) {
+    const Call& call = actor.call_of(m);
+    *next++ = {static_cast<char*>(call.recv), call.recv_step,
+               call.is_recv_plain ? call.recv_block : 0, m};
+  }
+  return place.receivers;
+}
+
+// Where block `s` of the receiver that comes some turns after this one is to be written.
+void fetch_ahead(std::span<const Receiver> receivers, size_t i, int s) noexcept {
+  constexpr size_t kTurns = 6;
+  if (i + kTurns >= receivers.size()) return;
+  const Receiver& later = receivers[i + kTurns];
+  if (later.block != 0) __builtin_prefetch(later.recv + later.step * s, 1);
+}
+
 // Copies all blocks of these senders for this place's members.
-void copy_from(Actor& actor, std::span<const Sender> senders) {
-  for (const int m : actor.place().members) {
-    const Call& receiver = actor.call_of(m);
+void copy_from(Actor& actor, std::span<const Receiver> receivers,
+               std::span<const Sender> senders) {
+  for (size_t i = 0; i < receivers.size(); ++i) {
+    const Receiver& receiver = receivers[i];
+    const int m = receiver.member;
+    fetch_ahead(receivers, i, senders.front().member);
     for (const auto [call, s] : senders) {
       const Call& sender = *call;
-      if (sender.is_send_plain && receiver.is_recv_plain &&
-          sender.send_block <= receiver.recv_block) [[likely]] {
-        copy_bytes(static_cast<char*>(receiver.recv) + receiver.recv_step * s,
+      if (sender.is_send_plain && sender.send_block <= receiver.block) [[likely]] {
+        copy_bytes(receiver.recv + receiver.step * s,
                    static_cast<const char*>(sender.send) + sender.send_step * m,
                    sender.send_block);
-      } else if (!copy_block(sender, s, receiver, m)) {
+      } else if (!copy_block(sender, s, actor.call_of(m), m)) {
         actor.team().member(m).truncated_by = s;
       }
     }
@@ -80,20 +106,36 @@ void pack_row(const Call& call, size_t bytes, unsigned char* row) {
   }
 }
 
-// Unpacks into block `s` of the receiver.
-void unpack_block(Actor& actor, int m, int s, const unsigned char* data, size_t bytes) {
-  const Call& call = actor.call_of(m);
-  if (call.is_recv_plain && bytes <= call.recv_block) [[likely]] {
-    copy_bytes(static_cast<char*>(call.recv) + call.recv_step * s, data, bytes);
+// Blocks of consecutive members, `row` bytes apart.
+struct Row {
+  const unsigned char* data;
+  size_t bytes, row;
+  int first, count;
+};
+
+// Unpacks into the receiver's blocks of those members.
+void unpack_row(Actor& actor, const Receiver& receiver, const Row& row) {
+  const size_t bytes = row.bytes;
+  if (bytes <= receiver.block) [[likely]] {
+    char* const to = receiver.recv + receiver.step * row.first;
+    if (row.row == bytes && receiver.step == static_cast<Count>(bytes)) {
+      copy_bytes(to, row.data, bytes * static_cast<size_t>(row.count));
+      return;
+    }
+    for (int i = 0; i < row.count; ++i)
+      copy_bytes(to + receiver.step * i, row.data + row.row * static_cast<size_t>(i),
+                 bytes);
     return;
   }
-  const Block to = call.block_from(call, s);
-  if (bytes > to.bytes()) {
-    actor.team().member(m).truncated_by = s;
-    return;
+  const Call& call = actor.call_of(receiver.member);
+  for (int i = 0; i < row.count; ++i) {
+    const int s = row.first + i;
+    const Block to = call.block_from(call, s);
+    if (bytes > to.bytes())
+      actor.team().member(receiver.member).truncated_by = s;
+    else
+      unpack(row.data + row.row * static_cast<size_t>(i), bytes, to);
   }
-  const Block from = bytes_at(data, bytes);
-  dt::copy(to.data, *to.type, to.count, from.data, *from.type, from.count);
 }
 
 }  // namespace
@@ -118,15 +160,26 @@ void pack_blocks(Actor& actor) {
 
 void unpack_blocks(Actor& actor) {
   Team& team = actor.team();
-  const size_t row = row_bytes(team, actor.call()), block = actor.call().send_block;
-  const size_t step = actor.call().coll == Coll::kAllgather ? 0 : block;
+  const size_t bytes = row_bytes(team, actor.call()), block = actor.call().send_block;
+  const bool is_to_all = actor.call().coll == Coll::kAllgather;
+  const std::span<const Receiver> receivers = receivers_of(actor);
   for (int p = 0; p < team.place_count(); ++p) {
     const auto* from = static_cast<const unsigned char*>(actor.post_of(p).source);
-    for (const int s : team.place(p).members) {
-      for (const int m : actor.place().members) {
-        unpack_block(actor, m, s, from + step * static_cast<size_t>(m), block);
+    const std::vector<int>& members = team.place(p).members;
+    for (size_t i = 0; i < members.size();) {
+      const size_t most = is_to_all ? members.size() - i : kTogether;
+      Row row{from, block, bytes, members[i], 1};
+      while (static_cast<size_t>(row.count) < most && i + row.count < members.size() &&
+             members[i + row.count] == row.first + row.count)
+        ++row.count;
+      for (size_t r = 0; r < receivers.size(); ++r) {
+        fetch_ahead(receivers, r, row.first);
+        if (!is_to_all)
+          row.data = from + block * static_cast<size_t>(receivers[r].member);
+        unpack_row(actor, receivers[r], row);
       }
-      from += row;
+      i += row.count;
+      from += bytes * static_cast<size_t>(row.count);
     }
   }
 }
@@ -160,23 +213,40 @@ void deliver(Actor& actor, int m, int s, const unsigned char* data, size_t bytes
   }
 }
 
-// Delivers the blocks that member `s` has shown at `row`. Returns where the next member's row
-// begins.
-const unsigned char* deliver_row(Actor& actor, int s, int blocks,
-                                 const unsigned char* row) {
-  const unsigned char* data = row + static_cast<size_t>(blocks) * sizeof(BlockLength);
-  const Team& team = actor.team();
-  for (int b = 0; b < blocks; ++b) {
-    BlockLength length;
-    std::memcpy(&length, row + static_cast<size_t>(b) * sizeof length, sizeof length);
-    if (actor.call().coll == Coll::kAllgatherv) {
-      for (const int m : actor.place().members) deliver(actor, m, s, data, length);
-    } else if (team.place_of(b) == actor.place_number()) {
-      deliver(actor, b, s, data, length);
+BlockLength length_at(const unsigned char* row, int block) noexcept {
+  BlockLength length;
+  std::memcpy(&length, row + static_cast<size_t>(block) * sizeof length, sizeof length);
+  return length;
+}
+
+// Delivers the block that each of those members has shown at `rows`. One receiver after the other, since
+// each has tables of its own that say where its blocks are.
+void deliver_to_all(Actor& actor, std::span<const int> senders,
+                    const unsigned char* rows) {
+  for (const int m : actor.place().members) {
+    const unsigned char* row = rows;
+    for (const int s : senders) {
+      const BlockLength length = length_at(row, 0);
+      deliver(actor, m, s, row + sizeof length, length);
+      row += sizeof length + length;
     }
-    data += length;
   }
-  return data;
+}
+
+// Delivers the blocks for this place's members that those members have shown at `row`.
+void deliver_each(Actor& actor, std::span<const int> senders,
+                  const unsigned char* row) {
+  const Team& team = actor.team();
+  const int blocks = team.size();
+  for (const int s : senders) {
+    const unsigned char* data = row + static_cast<size_t>(blocks) * sizeof(BlockLength);
+    for (int b = 0; b < blocks; ++b) {
+      const BlockLength length = length_at(row, b);
+      if (team.place_of(b) == actor.place_number()) deliver(actor, b, s, data, length);
+      data += length;
+    }
+    row = data;
+  }
 }
 
 }  // namespace
@@ -208,12 +278,11 @@ void move_uneven(Actor& actor) {
   for (int p = 0; p < team.place_count(); ++p) {
     if (actor.post_of(p).source == nullptr) return copy_blocks(actor);
   }
-  const int blocks = sent_blocks(team, actor.call());
-  for (int p = 0; p < team.place_count(); ++p) {
-    const auto* row = static_cast<const unsigned char*>(actor.post_of(p).source);
-    for (const int s : actor.team().place(p).members)
-      row = deliver_row(actor, s, blocks, row);
-  }
+  const auto move =
+      actor.call().coll == Coll::kAllgatherv ? deliver_to_all : deliver_each;
+  for (int p = 0; p < team.place_count(); ++p)
+    move(actor, actor.team().place(p).members,
+         static_cast<const unsigned char*>(actor.post_of(p).source));
 }
 
 void copy_blocks(Actor& actor) {
@@ -221,14 +290,16 @@ void copy_blocks(Actor& actor) {
   // same buffer at the same time.
   const int n = actor.team().size();
   const int first = actor.place().members.front();
-  std::array<Sender, kTogether> senders;
+  const std::span<const Receiver> receivers = receivers_of(actor);
+  std::array<Sender, kTogetherUneven> senders;
+  const size_t most = receivers.front().block != 0 ? kTogether : senders.size();
   for (int i = 0; i < n;) {
     size_t count = 0;
-    for (; count < senders.size() && i < n; ++count, ++i) {
+    for (; count < most && i < n; ++count, ++i) {
       const int s = (first + i) % n;
       senders[count] = {&actor.call_of(s), s};
     }
-    copy_from(actor, std::span(senders).first(count));
+    copy_from(actor, receivers, std::span(senders).first(count));
   }
   actor.meet();
 }

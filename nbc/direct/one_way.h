@@ -49,7 +49,7 @@ bool can_go_one_way(const Team& team) noexcept;
 inline constexpr int kMostSharing = 64;  // members
 inline constexpr int kFewPlaces = 4;
 // Members of a scan, if they share places: each reads from all before it.
-inline constexpr int kMostScanning = 256;
+inline constexpr int kMostScanning = 128;
 
 // `bytes` of one block. The same for all members.
 bool fits_one_way(const Team& team, Coll coll, size_t bytes) noexcept;

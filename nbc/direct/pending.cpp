@@ -56,11 +56,10 @@ constexpr bool has_places(Coll coll) noexcept {
 
 // ---- what a member shows -----------------------------------------------------------------
 
-void fill(Post& post, const OneWayCall& call, size_t bytes, int size) {
-  if (call.send.type == nullptr) return;  // a barrier
-  if (!has_rows(call.coll)) return pack(call.send, post.data);
-  for (int m = 0; m < size; ++m)
-    pack(block_at(call.send, m), post.data + bytes * static_cast<size_t>(m));
+int blocks_shown(const Pending& p) noexcept {
+  if (p.call.send.type == nullptr)
+    return 0;  // a barrier, or a member that gives nothing
+  return has_rows(p.call.coll) ? p.team->size() : 1;
 }
 
 // ---- what it receives --------------------------------------------------------------------
@@ -184,7 +183,7 @@ bool show(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& cal
   if (p.reads && is_reduction(call.coll) && call.send.type != nullptr)
     pack(call.send, p.own);
   if (post != nullptr) {
-    fill(*post, call, bytes, size);
+    pack_shown(p, post->data);
     post->key = p.key;
     // seq_cst: before the loads of tell_watchers(). Release pairs with look().
     post->round.store(epoch, std::memory_order_seq_cst);
@@ -264,6 +263,16 @@ bool fits_meeting(const Team& team, Coll coll, size_t bytes) noexcept {
 }
 
 }  // namespace
+
+size_t bytes_shown(const Pending& p) noexcept {
+  return bytes_of(p.key) * static_cast<size_t>(blocks_shown(p));
+}
+
+void pack_shown(const Pending& p, unsigned char* to) {
+  const size_t bytes = bytes_of(p.key);
+  for (int b = 0; b < blocks_shown(p); ++b)
+    pack(block_at(p.call.send, b), to + bytes * static_cast<size_t>(b));
+}
 
 bool by_meeting(const Team& team, Coll coll) noexcept {
   return !team.is_spread() && !is_rooted(coll);

@@ -66,6 +66,10 @@ void unwatch(const Pending& pending) noexcept;
 // The member whose post is missing; -1: none. For reports, may be stale.
 int missing_member(const Pending& pending) noexcept;
 
+// What the member sends, packed: its length, and into `to`. For nbc/direct.
+size_t bytes_shown(const Pending& pending) noexcept;
+void pack_shown(const Pending& pending, unsigned char* to);
+
 inline bool is_right(const Pending& pending) noexcept {
   return pending.wrong_member < 0 && pending.truncated_by < 0 && pending.short_from < 0;
 }

@@ -17,6 +17,7 @@
 //
 // Order: `inout = in op inout` with the lower ranks in `in`, so from the last rank down.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "nbc/direct/fold.h"
@@ -184,12 +185,71 @@ void contribute_parts(Actor& actor) {
   if (is_small(actor.call())) contribute_small(actor);
 }
 
+namespace {
+
+// Small parts of members that follow each other, which are reduced in one go: then each line of
+// the values is read once, not once for each part.
+class Together {
+ public:
+  explicit Together(Actor& actor) : actor_(actor), call_(actor.call()) {}
+  ~Together() { reduce(); }
+  Together(const Together&) = delete;
+
+  void add(int member, Count first, Count n) {
+    const Count most = static_cast<Count>(kChunkBytes / call_.element_bytes);
+    if (n > most) return reduce_part(actor_, member, first, n);
+    if (count_ == kMost || n_ + n > most || first != first_ + n_) reduce();
+    if (count_ == 0) first_ = first;
+    parts_[count_++] = {member, n};
+    n_ += n;
+  }
+
+ private:
+  void reduce() {
+    if (count_ == 0) return;
+    alignas(64) unsigned char result[kChunkBytes];
+    const size_t offset = static_cast<size_t>(first_) * call_.element_bytes;
+    fold(
+        call_.op, actor_.team().size(),
+        [&](int m) { return at(actor_.call_of(m).send, offset); }, result, n_,
+        call_.element_bytes);
+    const unsigned char* from = result;
+    for (size_t i = 0; i < count_; ++i) {
+      const size_t bytes = static_cast<size_t>(parts_[i].n) * call_.element_bytes;
+      std::memcpy(actor_.call_of(parts_[i].member).recv, from, bytes);
+      from += bytes;
+    }
+    count_ = 0;
+    n_ = 0;
+  }
+
+  static constexpr size_t kMost = 512;
+  struct Part {
+    int member;
+    Count n;
+  };
+  Actor& actor_;
+  const Call& call_;
+  size_t count_ = 0;
+  Count first_ = 0, n_ = 0;
+  std::array<Part, kMost> parts_;
+};
+
+}  // namespace
+
 void scatter_reduced(Actor& actor) {
-  const bool is_shown = is_small(actor.call());
-  for_each_part(actor, [&](int m, Count first, Count n) {
-    (is_shown ? reduce_shown_part : reduce_part)(actor, m, first, n);
-  });
-  if (!is_shown) actor.meet();
+  if (is_small(actor.call())) {
+    for_each_part(actor, [&](int m, Count first, Count n) {
+      reduce_shown_part(actor, m, first, n);
+    });
+    return;
+  }
+  {
+    Together together(actor);
+    for_each_part(actor,
+                  [&](int m, Count first, Count n) { together.add(m, first, n); });
+  }
+  actor.meet();
 }
 
 void contribute(Actor& actor) {

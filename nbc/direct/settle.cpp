@@ -1,6 +1,7 @@
 #include "nbc/direct/settle.h"
 
 #include <cstring>
+#include <utility>
 
 #include "nbc/direct/blocks.h"
 #include "nbc/direct/fold.h"
@@ -10,11 +11,7 @@
 namespace mpc::nbc::direct {
 namespace {
 
-using Calls = std::span<Pending* const>;
-
-const OneWayCall& call_of(Calls calls, size_t member) noexcept {
-  return calls[member]->call;
-}
+using Gifts = std::span<const Given>;
 
 void set_wrong(Pending& call, size_t other, uint64_t key) noexcept {
   call.wrong_member = static_cast<int>(other);
@@ -23,138 +20,125 @@ void set_wrong(Pending& call, size_t other, uint64_t key) noexcept {
 
 // All members are told of the first one that calls something else than member 0, and that one of member 0. Blocks
 // of an exchange may have different lengths, which those find who receive them.
-bool are_alike(Calls calls) noexcept {
-  const uint64_t first = calls[0]->key;
-  const bool reduces = traits_of(calls[0]->call.coll).is_reduction;
+bool are_alike(Gifts given) noexcept {
+  const uint64_t first = given[0].call->key;
+  const bool reduces = traits_of(given[0].call->call.coll).is_reduction;
   size_t other = 1;
-  while (other < calls.size() && (calls[other]->key == first ||
-                                  (!reduces && is_same_call(calls[other]->key, first))))
-    ++other;
-  if (other == calls.size()) [[likely]]
+  for (; other < given.size(); ++other) {
+    const uint64_t key = given[other].call->key;
+    if (key != first && (reduces || !is_same_call(key, first))) break;
+  }
+  if (other == given.size()) [[likely]]
     return true;
-  const uint64_t key = calls[other]->key;
-  for (Pending* const call : calls) {
-    if (call->key == key)
-      set_wrong(*call, 0, first);
+  const uint64_t key = given[other].call->key;
+  for (const Given& member : given) {
+    if (member.call->key == key)
+      set_wrong(*member.call, 0, first);
     else
-      set_wrong(*call, other, key);
+      set_wrong(*member.call, other, key);
   }
   return false;
 }
 
-// ---- reductions --------------------------------------------------------------------------------
+// ---- reductions --------------------------------------------------------------------------
 
-void allreduce(Calls calls, unsigned char* room) noexcept {
-  const OneWayCall& first = call_of(calls, 0);
-  const size_t bytes = first.send.bytes();
+void allreduce(Gifts given, unsigned char* room) noexcept {
+  const OneWayCall& first = given[0].call->call;
   fold(
-      first.op, static_cast<int>(calls.size()),
-      [&](int m) -> const void* {
-        return call_of(calls, static_cast<size_t>(m)).send.data;
-      },
-      room, first.send.count, static_cast<size_t>(first.send.type->size()));
-  for (const Pending* const call : calls) copy_bytes(call->call.recv.data, room, bytes);
+      first.op, static_cast<int>(given.size()),
+      [&](int m) -> const void* { return given[static_cast<size_t>(m)].data; }, room,
+      first.send.count, static_cast<size_t>(first.send.type->size()));
+  const size_t bytes = bytes_of(given[0].call->key);
+  for (const Given& member : given)
+    copy_bytes(member.call->call.recv.data, room, bytes);
 }
 
-// `room`: the values of all before a member, and those with its own.
-void scan(Calls calls, bool is_inclusive, unsigned char* room) noexcept {
-  const Count count = call_of(calls, 0).send.count;
-  const size_t bytes = call_of(calls, 0).send.bytes();
+// In the room: the values of all before a member, and those with its own.
+void scan(Gifts given, bool is_inclusive, unsigned char* room) noexcept {
+  const size_t bytes = bytes_of(given[0].call->key);
   unsigned char* before = room;
-  unsigned char* with = room + bytes;
-  for (size_t m = 0; m < calls.size(); ++m) {
-    const OneWayCall& call = call_of(calls, m);
-    std::memcpy(with, call.send.data, bytes);
-    if (m != 0) call.op(before, with, count);
-    if (is_inclusive)
-      copy_bytes(call.recv.data, with, bytes);
-    else if (m != 0)
-      copy_bytes(call.recv.data, before, bytes);
+  unsigned char* with = room + kScratchBytes;
+  for (size_t m = 0; m < given.size(); ++m) {
+    const OneWayCall& call = given[m].call->call;
+    std::memcpy(with, given[m].data, bytes);
+    if (m != 0) call.op(before, with, call.send.count);
+    if (is_inclusive || m != 0)
+      copy_bytes(call.recv.data, is_inclusive ? with : before, bytes);
     std::swap(before, with);
   }
 }
 
-// ---- exchanges ---------------------------------------------------------------------------------
+// ---- exchanges ---------------------------------------------------------------------------
 
-// Delivers block `data` of member `s` to member `m`.
-void deliver(Pending& to, size_t s, const unsigned char* data, size_t bytes) noexcept {
-  const Block block = block_at(to.call.recv, static_cast<int>(s));
-  if (bytes > block.bytes())
-    to.truncated_by = static_cast<int>(s);
-  else
-    unpack(data, bytes, block);
-}
-
-// All blocks first go into the room: in place they are overwritten by what arrives.
-void exchange(Calls calls, bool to_all, unsigned char* room) noexcept {
-  const size_t blocks = to_all ? 1 : calls.size();
-  unsigned char* at = room;
-  for (size_t s = 0; s < calls.size(); ++s) {
-    const OneWayCall& call = call_of(calls, s);
-    for (size_t b = 0; b < blocks; ++b, at += call.send.bytes())
-      pack(block_at(call.send, static_cast<int>(b)), at);
-  }
-  const unsigned char* row = room;
-  for (size_t s = 0; s < calls.size(); ++s) {
-    const size_t bytes = call_of(calls, s).send.bytes();
-    for (size_t m = 0; m < calls.size(); ++m)
-      deliver(*calls[m], s, row + (to_all ? 0 : m * bytes), bytes);
-    row += blocks * bytes;
+// Each member's blocks: one for all, or one for each.
+void exchange(Gifts given, bool to_all) noexcept {
+  for (size_t s = 0; s < given.size(); ++s) {
+    const size_t bytes = bytes_of(given[s].call->key);
+    for (size_t m = 0; m < given.size(); ++m) {
+      Pending& to = *given[m].call;
+      const Block block = block_at(to.call.recv, static_cast<int>(s));
+      if (bytes > block.bytes())
+        to.truncated_by = static_cast<int>(s);
+      else
+        unpack(given[s].data + (to_all ? 0 : m * bytes), bytes, block);
+    }
   }
 }
 
-// If all receive one row of equal blocks without gaps, it is copied in one piece.
-bool is_one_row(Calls calls) noexcept {
-  const size_t bytes = call_of(calls, 0).send.bytes();
-  for (const Pending* const call : calls) {
-    const Block& to = call->call.recv;
-    if (call->call.send.bytes() != bytes || to.bytes() != bytes ||
-        !to.type->is_contiguous() ||
-        to.count * to.type->extent() != static_cast<Count>(bytes))
+// All blocks have one length, and the receive buffers no gaps.
+bool is_one_row(Gifts given) noexcept {
+  const size_t bytes = bytes_of(given[0].call->key);
+  for (const Given& member : given) {
+    const Block& to = member.call->call.recv;
+    if (bytes_of(member.call->key) != bytes || to.bytes() != bytes ||
+        !to.type->is_contiguous())
       return false;
   }
   return true;
 }
 
-void allgather(Calls calls, unsigned char* room) noexcept {
-  if (!is_one_row(calls)) return exchange(calls, true, room);
+void allgather(Gifts given, unsigned char* room) noexcept {
+  if (!is_one_row(given)) return exchange(given, true);
+  const size_t bytes = bytes_of(given[0].call->key);
   unsigned char* at = room;
-  for (const Pending* const call : calls) {
-    pack(call->call.send, at);
-    at += call->call.send.bytes();
+  for (const Given& member : given) {
+    copy_bytes(at, member.data, bytes);
+    at += bytes;
   }
-  for (const Pending* const call : calls)
-    std::memcpy(call->call.recv.data, room, static_cast<size_t>(at - room));
-}
-
-size_t room_for(Calls calls) noexcept {
-  size_t bytes = 0;
-  for (const Pending* const call : calls) {
-    if (call->call.send.type == nullptr) continue;
-    const size_t block = call->call.send.bytes();
-    bytes += call->call.coll == Coll::kAlltoall ? block * calls.size() : block;
-  }
-  return bytes;
+  for (const Given& member : given)
+    std::memcpy(member.call->call.recv.data, room, static_cast<size_t>(at - room));
 }
 
 }  // namespace
 
-void settle(Calls calls, std::vector<unsigned char>& room) noexcept {
-  if (!are_alike(calls)) [[unlikely]]
-    return;
-  const Coll coll = calls[0]->call.coll;
-  if (coll == Coll::kBarrier) return;
-  if (const size_t bytes = room_for(calls); room.size() < bytes) room.resize(bytes);
-  switch (coll) {
+size_t room_for(const Pending& call, size_t members) noexcept {
+  switch (call.call.coll) {
     case Coll::kAllreduce:
-      return allreduce(calls, room.data());
     case Coll::kScan:
     case Coll::kExscan:
-      return scan(calls, coll == Coll::kScan, room.data());
+      return 2 * kScratchBytes;
     case Coll::kAllgather:
-      return allgather(calls, room.data());
+      return bytes_of(call.key) * members;
     default:
-      return exchange(calls, false, room.data());
+      return 0;
+  }
+}
+
+void settle(Gifts given, unsigned char* room) noexcept {
+  if (!are_alike(given)) [[unlikely]]
+    return;
+  switch (const Coll coll = given[0].call->call.coll) {
+    case Coll::kBarrier:
+      return;
+    case Coll::kAllreduce:
+      return allreduce(given, room);
+    case Coll::kScan:
+    case Coll::kExscan:
+      return scan(given, coll == Coll::kScan, room);
+    case Coll::kAllgather:
+      return allgather(given, room);
+    default:
+      return exchange(given, false);
   }
 }
 

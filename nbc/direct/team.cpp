@@ -44,6 +44,7 @@ Team::Team(std::span<const int> place_of_member, std::span<const int> domain_of_
     largest_place_ =
         std::max(largest_place_, static_cast<int>(places_[p]->members.size()));
   }
+  for (const auto& place : places_) place->receivers.resize(place->members.size());
   plan(domains);
 }
 

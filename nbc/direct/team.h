@@ -56,6 +56,15 @@ struct alignas(64) Member {
   int truncated_by = -1;  // the rank whose data were longer than this member's buffer
 };
 
+// What an exchange needs again and again of a receiving member's call, which lies on that member's stack: with
+// hundreds of members each look there would miss the caches and the translation buffers.
+struct Receiver {
+  char* recv;
+  Count step;
+  size_t block;  // 0: not plain, so only the call knows where its blocks are
+  int member;
+};
+
 struct Place {
   alignas(64) std::atomic<uint64_t> arrived{
       0};  // members' arrivals since the beginning
@@ -74,8 +83,9 @@ struct Place {
     return stage == 0 ? posts[exchange & 1]
                       : later_posts[2 * stage - 2 + (exchange & 1)];
   }
-  Sleeper sleeper;           // the acting member waits here for other places
-  std::vector<int> members;  // ascending
+  Sleeper sleeper;                  // the acting member waits here for other places
+  std::vector<int> members;         // ascending
+  std::vector<Receiver> receivers;  // in that order; filled by the acting member
   // Written by the acting member; empty until all members have arrived again:
   std::string complaint;
   bool calls_differ = false;  // the complaint is not about amounts of data only
