@@ -35,7 +35,7 @@ def wave(context):
 
 
 def latency(context, mpi):
-    sizes = "8,1k,64k,1M" if context.quick else "8,64,1k,8k,64k,1M,4M"
+    sizes = "8,1k,64k,1M" if context.quick else "8,64,256,1k,8k,64k,1M,4M"
     big = "64k,1M" if context.quick else "8k,64k,1M,4M"
     return measure(context, [
         command(context, mpi, "latency", 2, [f"--sizes={sizes}"]),
@@ -81,7 +81,8 @@ SMALL = ("scan_8B,exscan_8B,allgather_8B,allgatherv_8B", "alltoallv_8B,reduce_sc
          "reduce_8B_root_changes,gather_8B_root_changes,scatter_8B_root_changes",
          "bcast_512B_root_changes,reduce_512B_root_changes,gather_512B_root_changes,scatter_512B_root_changes",
          "iallreduce_8B_and_wait,ibcast_8B_and_wait,ibarrier_and_wait,ialltoall_8B_and_wait",
-         "comm_split_and_free,sendrecv_8B,exchange_8B")
+         "comm_split_and_free,comm_dup_and_free,sendrecv_8B,exchange_8B",
+         "pair_isend_8B,pair_persistent_8B,pair_ssend_8B,pair_bsend_8B,pair_probe_8B,pair_any_source_8B")
 
 
 def small(context, mpi):
@@ -98,16 +99,20 @@ def one_rank_per_core(context):
     return [n for n in ((4, 16) if context.quick else (4, 8, 16, 32, 64)) if n <= CORES] or [2]
 
 
-def lines(context):
+def lines(context, *more):
     """What no barrier and no reduction of 8 bytes can beat: the best way to meet with bare flags."""
     counts = ",".join(map(str, one_rank_per_core(context)))
-    sample = measure(context, [[str(context.build / "meeting"), f"--cores={counts}"]])
+    sample = measure(context, [[str(context.build / "meeting"), f"--cores={counts}"], *more])
     for way, name in (("meet_", "barrier"), ("sum_", "allreduce_8B")):
         for (form, cores), figure in list(sample.figures.items()):
             if form.startswith(way):
                 best = sample.figures.get((name, cores), figure)
                 sample.figures[(name, cores)] = min(best, figure)
     return sample
+
+
+def lines_and_pingpong(context):
+    return lines(context, [str(context.build / "floor"), "--only=pingpong"])
 
 
 def percore(context, mpi):
@@ -318,8 +323,8 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "layouts": ("messages whose data have gaps, one-way time, 2 ranks on 2 cores", layouts, halo),
     "bandwidth": ("streaming, 2 ranks on 2 cores", bandwidth, ring),
     "collectives": ("collectives, all ranks on the machine's cores", collectives, lines),
-    "small": ("small collectives: prefixes, vectors, neighbours, changing roots, start and wait",
-              small, lines),
+    "small": ("small collectives: prefixes, vectors, neighbours, changing roots, start and wait; calls of pairs",
+              small, lines_and_pingpong),
     "percore": ("one rank per core: small collectives, pairs, pipelines", percore, lines),
     "threads": ("threads of a rank with those of another (MPI_THREAD_MULTIPLE), 8 bytes", threads, None),
     "many": ("1,024 ranks on the machine's cores", many, None),

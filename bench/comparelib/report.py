@@ -68,7 +68,10 @@ def better_peer(figures_by_mpi, key):
 
 FLOOR_OF = {"latency": "copy", "latency_bounce": "copy_bounce"}
 # Every rank waits for a line of every other one: the best way to meet with bare flags (bench/mpi/meeting.c).
-MEETINGS = ("barrier", "alltoall_8B", "allgather_8B", "allgatherv_8B", "alltoallv_8B")
+MEETINGS = ("barrier", "alltoall_8B", "allgather_8B", "allgatherv_8B", "alltoallv_8B", "sendrecv_8B", "pair_isend_8B",
+            "pair_persistent_8B")
+# A line in one direction, as in the ping-pong (bench/mpi/floor.c).
+ONE_LINE = ("pair_bsend_8B", "pair_probe_8B", "pair_any_source_8B", "latency")
 SUMS = ("allreduce_8B", "reduce_scatter_8B", "reduce_scatter_block_8B")
 
 
@@ -76,7 +79,7 @@ def floor_of(figures_by_mpi, key):
     """The Figure that bounds this one from below in the same run, or None."""
     floors = figures_by_mpi.get("floor", {})
     name, parameter = key
-    if name == "latency" and parameter <= 8:
+    if name in ONE_LINE and parameter <= 8:
         return floors.get(("pingpong", 8))
     if name in ("rate", "rate_both", "pairs_rate_8B") and (parameter == 8 or name == "pairs_rate_8B"):
         return floors.get(("ring", 8))
@@ -157,6 +160,7 @@ class Goal:
 ONE_RANK_PER_CORE = (
     ("bandwidth", 1.5, (("rate", 8), ("rate", 64), ("rate_both", 8))),
     ("threads", 3, (("threads_rate", 2), ("threads_rate", 4))),
+    ("latency", 0.75, (("latency", 256),)),
     ("latency", 0.95, (("latency_used", 1 << 20),)),
     ("collectives", 0.5, (("barrier", 2), ("allreduce_8B", 2), ("alltoall_8B", 2))),
     ("small", 0.5, (("allgather_8B", 2),)),
@@ -165,7 +169,11 @@ ONE_RANK_PER_CORE = (
         "bcast_8B_root_changes", "bcast_512B_root_changes", "gather_8B_root_changes",
         "gather_512B_root_changes", "scatter_8B_root_changes", "scatter_512B_root_changes",
         "reduce_8B_root_changes", "reduce_512B_root_changes", "neighbor_allgather_8B",
-        "neighbor_alltoall_8B", "comm_split_and_free"))),
+        "neighbor_alltoall_8B", "comm_split_and_free", "sendrecv_8B", "pair_isend_8B", "pair_persistent_8B",
+        "pair_ssend_8B", "pair_bsend_8B", "pair_probe_8B"))),
+    ("small", 0.5, (("pair_any_source_8B", 2),)),
+    ("small", 0.17, (("comm_dup_and_free", 2),)),
+    ("start", 1.0, tuple((f"start_{name}_8B", 2) for name in ("ibcast", "ireduce", "iallreduce", "ibarrier"))),
     ("small", 0.8, tuple((name, 2) for name in (
         "iallreduce_8B_and_wait", "ibcast_8B_and_wait", "ibarrier_and_wait",
         "ialltoall_8B_and_wait"))),

@@ -1,6 +1,6 @@
 /* The limits of the machine: two threads pinned to two cores, without any MPI.
  *
- *   ./floor --cores=0,1 --sizes=64k,1M [--only=ring|halo|wave]
+ *   ./floor --cores=0,1 --sizes=64k,1M [--only=pingpong|ring|halo|wave]
  *
  * pingpong   one way of a ping-pong over two cache lines, one per direction (what a message
  *            of a few bytes cannot beat).
@@ -267,6 +267,7 @@ int main(int argc, char** argv) {
   cores[1] = (int)list[1];
   pin(cores[0]);
   const char* only = bench_option(argc, argv, "only", "");
+  if (bench_listed(only, "pingpong")) measure_pingpong();
   if (bench_listed(only, "ring")) measure_ring();
   if (bench_listed(only, "halo")) measure_halo();
   if (bench_listed(only, "wave")) measure_wave();

@@ -4,8 +4,9 @@
  *   mpirun -n 1024 ./small --which=ibarrier_and_wait,comm_split_and_free
  *
  * 8 B (and 512 B where a root gives or takes): prefixes, vector forms, neighbours on a ring, a root that
- * changes with each call, start and wait of non-blocking ones, making a communicator, and exchanges
- * with both neighbours on a ring.
+ * changes with each call, start and wait of non-blocking ones, making a communicator, exchanges
+ * with both neighbours on a ring, and what pairs of ranks may do instead of MPI_Send and MPI_Recv: exchanges, and
+ * one-way times of ping-pongs.
  */
 #include <mpi.h>
 
@@ -120,10 +121,96 @@ static void split(int bytes, int turn) {
   MPI_Comm_free(&half);
 }
 
+static void dup(int bytes, int turn) {
+  MPI_Comm copy;
+  (void)bytes, (void)turn;
+  MPI_Comm_dup(world(), &copy);
+  MPI_Comm_free(&copy);
+}
+
+/* ---- pairs: ranks 0 and 1, 2 and 3, ...; an odd one out does nothing --------------------------- */
+
+static int partner(void) {
+  return (rank ^ 1) < ranks ? rank ^ 1 : MPI_PROC_NULL;
+}
+static void pair_isend(int bytes, int turn) {
+  MPI_Request requests[2];
+  (void)turn;
+  MPI_Irecv(out, bytes, MPI_CHAR, partner(), 0, world(), &requests[0]);
+  MPI_Isend(in, bytes, MPI_CHAR, partner(), 0, world(), &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+static void pair_persistent(int bytes, int turn) {
+  static MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  (void)turn;
+  if (bytes == 0) { /* the end */
+    if (requests[0] != MPI_REQUEST_NULL)
+      MPI_Request_free(&requests[0]), MPI_Request_free(&requests[1]);
+    return;
+  }
+  if (requests[0] == MPI_REQUEST_NULL) {
+    MPI_Recv_init(out, bytes, MPI_CHAR, partner(), 0, world(), &requests[0]);
+    MPI_Send_init(in, bytes, MPI_CHAR, partner(), 0, world(), &requests[1]);
+  }
+  MPI_Startall(2, requests);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+/* A ping-pong: what is measured is half of it. */
+typedef void step(int bytes);
+static void ping_pong(step* send, step* receive, int bytes) {
+  if (partner() == MPI_PROC_NULL) return;
+  if (rank % 2 == 0) {
+    send(bytes);
+    receive(bytes);
+  } else {
+    receive(bytes);
+    send(bytes);
+  }
+}
+static void plain_send(int bytes) {
+  MPI_Send(in, bytes, MPI_CHAR, partner(), 0, world());
+}
+static void plain_receive(int bytes) {
+  MPI_Recv(out, bytes, MPI_CHAR, partner(), 0, world(), MPI_STATUS_IGNORE);
+}
+static void synchronous_send(int bytes) {
+  MPI_Ssend(in, bytes, MPI_CHAR, partner(), 0, world());
+}
+static void buffered_send(int bytes) {
+  MPI_Bsend(in, bytes, MPI_CHAR, partner(), 0, world());
+}
+static void probed_receive(int bytes) {
+  MPI_Status status;
+  MPI_Probe(partner(), 0, world(), &status);
+  MPI_Recv(out, bytes, MPI_CHAR, status.MPI_SOURCE, 0, world(), MPI_STATUS_IGNORE);
+}
+static void any_receive(int bytes) {
+  MPI_Recv(out, bytes, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, world(),
+           MPI_STATUS_IGNORE);
+}
+static void pair_ssend(int bytes, int turn) {
+  (void)turn;
+  ping_pong(synchronous_send, plain_receive, bytes);
+}
+static void pair_bsend(int bytes, int turn) {
+  (void)turn;
+  ping_pong(buffered_send, plain_receive, bytes);
+}
+static void pair_probe(int bytes, int turn) {
+  (void)turn;
+  ping_pong(plain_send, probed_receive, bytes);
+}
+static void pair_any_source(int bytes, int turn) {
+  (void)turn;
+  ping_pong(plain_send, any_receive, bytes);
+}
+
 static const struct row {
   const char* name;
   call* call;
   int bytes;
+  int messages; /* one after the other: the time is divided by them; 0: as 1 */
 } rows[] = {{"scan_8B", scan, 8},
             {"exscan_8B", exscan, 8},
             {"allgather_8B", allgather, 8},
@@ -147,8 +234,15 @@ static const struct row {
             {"ibarrier_and_wait", ibarrier, 0},
             {"ialltoall_8B_and_wait", ialltoall, 8},
             {"comm_split_and_free", split, 0},
+            {"comm_dup_and_free", dup, 0},
             {"sendrecv_8B", sendrecv, 8},
-            {"exchange_8B", exchange, 8}};
+            {"exchange_8B", exchange, 8},
+            {"pair_isend_8B", pair_isend, 8},
+            {"pair_persistent_8B", pair_persistent, 8},
+            {"pair_ssend_8B", pair_ssend, 8, 2},
+            {"pair_bsend_8B", pair_bsend, 8, 2},
+            {"pair_probe_8B", pair_probe, 8, 2},
+            {"pair_any_source_8B", pair_any_source, 8, 2}};
 
 static long share(long value) {
   MPI_Bcast(&value, 1, MPI_LONG, 0, MPI_COMM_WORLD);
@@ -182,15 +276,23 @@ int main(int argc, char** argv) {
   memset(in, 0, (size_t)bytes);
   counts = numbers(), displs = numbers(), ones = numbers();
   for (int r = 0; r < ranks; ++r) counts[r] = 8, displs[r] = 8 * r, ones[r] = 1;
+  char* const buffered = bench_buffer(1 << 16);
+  MPI_Buffer_attach(buffered, 1 << 16);
   int periodic = 1;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     struct row row = rows[i];
     if (*which && !bench_listed(which, row.name)) continue;
     double seconds = bench_run(batch, share, &row);
+    if (row.messages != 0) seconds /= row.messages;
     if (rank == 0) bench_print(row.name, ranks, 1e6 * seconds, "us");
   }
+  pair_persistent(0, 0);
   MPI_Comm_free(&ring);
+  void* detached;
+  int size;
+  MPI_Buffer_detach(&detached, &size);
+  free(detached);
   free(counts), free(displs), free(ones);
   MPI_Finalize();
   return 0;

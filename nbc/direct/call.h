@@ -81,6 +81,18 @@ struct Call {
   }
 };
 
+// The same for a one-way collective, and for one that does not block.
+struct OneWayCall {
+  Coll coll = Coll::kBcast;
+  uint8_t op_code = 0;  // dt::abi::Op; 0: the user's, or none
+  int root = 0;
+  // One block. For the root of a gather or scatter it is the first one; the others follow in steps
+  // of its extent. No type: the member sends or receives nothing, or its own part is in place
+  // already. For a reduction in place both name the same memory.
+  Block send, recv;
+  Operation op;
+};
+
 struct Outcome {  // what the collective came to, for this member
   const std::string* mismatch =
       nullptr;                // what members did not do alike; nothing was moved

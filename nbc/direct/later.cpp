@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "nbc/direct/pending.h"
+#include "nbc/direct/pending_state.h"
 #include "runtime/message/message.h"
 
 namespace mpc::nbc::direct {
@@ -44,13 +44,13 @@ Later::Round& Later::Place::round(uint64_t number) {
 // True: all members of the place have come.
 bool Later::enter(Guest& me, Place& place, Pending& call, uint64_t number) {
   constexpr size_t kAlignment = alignof(std::max_align_t);
-  const size_t bytes = bytes_shown(call);
+  const size_t bytes = bytes_sent(call);
   const auto seat = static_cast<size_t>(me.seat);
   const Locked lock(place.mutex);
   Round& round = place.round(number);
   const size_t at = (round.room.size() + kAlignment - 1) / kAlignment * kAlignment;
   round.room.resize(at + bytes);
-  pack_shown(call, round.room.data() + at);
+  pack_sent(call, round.room.data() + at);
   round.places_in_room[seat] = at;
   round.calls[seat] = &call;
   me.number.store(number, std::memory_order_relaxed);

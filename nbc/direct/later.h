@@ -76,8 +76,8 @@ class Later {
     std::deque<Round> rounds MPC_GUARDED_BY(mutex);  // those that are not settled
     std::vector<Round> spare MPC_GUARDED_BY(mutex);
     uint64_t settled MPC_GUARDED_BY(mutex) = 0;
-    uint64_t complete =
-        0;  // meetings to which all its members have come; guarded by mutex_
+    // Meetings to which all its members have come; guarded by mutex_.
+    uint64_t complete = 0;
     std::vector<int> members;
     // The round of that number, which is made if it must be. Errors: std::bad_alloc.
     Round& round(uint64_t number) MPC_REQUIRES(mutex);
@@ -90,8 +90,8 @@ class Later {
   std::vector<Guest> guests_;
   std::vector<Place> places_;
   alignas(64) Mutex mutex_;
-  size_t ready_ MPC_GUARDED_BY(mutex_) =
-      0;  // places that are complete for the next meeting
+  // Places that are complete for the next meeting.
+  size_t ready_ MPC_GUARDED_BY(mutex_) = 0;
   std::vector<Given> given_ MPC_GUARDED_BY(mutex_);         // to one meeting, by member
   std::vector<Round> taken_ MPC_GUARDED_BY(mutex_);         // the same, by place
   std::vector<unsigned char> room_ MPC_GUARDED_BY(mutex_);  // for settle()

@@ -26,18 +26,6 @@
 
 namespace mpc::nbc::direct {
 
-// The arguments of one member.
-struct OneWayCall {
-  Coll coll = Coll::kBcast;
-  uint8_t op_code = 0;  // dt::abi::Op; 0: the user's, or none
-  int root = 0;
-  // One block. For the root of a gather or scatter it is the first one; the others follow in steps
-  // of its extent. No type: the member sends or receives nothing, or its own part is in place
-  // already. For a reduction in place both name the same memory.
-  Block send, recv;
-  Operation op;
-};
-
 // All members call it, after the same number of earlier calls on the team. Needs: fits_one_way().
 // Switches: yes. A user's operation runs on the caller. Ownership: as run().
 Outcome run_one_way(Team& team, int member, job::Rank& self, const OneWayCall& call,

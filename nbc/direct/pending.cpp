@@ -56,10 +56,9 @@ constexpr bool has_places(Coll coll) noexcept {
 
 // ---- what a member shows -----------------------------------------------------------------
 
-int blocks_shown(const Pending& p) noexcept {
-  if (p.call.send.type == nullptr)
-    return 0;  // a barrier, or a member that gives nothing
-  return has_rows(p.call.coll) ? p.team->size() : 1;
+int blocks_sent(const OneWayCall& call, int size) noexcept {
+  if (call.send.type == nullptr) return 0;  // a barrier, or a member that gives nothing
+  return has_rows(call.coll) ? size : 1;
 }
 
 // ---- what it receives --------------------------------------------------------------------
@@ -137,6 +136,7 @@ void make(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& cal
                      .member = me,
                      .next = sources.last - 1,
                      .end = sources.first,
+                     .blocks = blocks_sent(call, team.size()),
                      .wrong_member = -1,
                      .truncated_by = -1,
                      .short_from = -1,
@@ -148,10 +148,6 @@ void make(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& cal
                      .own = {},
                      .value = {}};
 }
-
-}  // namespace
-
-namespace {
 
 size_t bytes_given(const OneWayCall& call) noexcept {
   return call.send.type != nullptr   ? call.send.bytes()
@@ -183,7 +179,7 @@ bool show(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& cal
   if (p.reads && is_reduction(call.coll) && call.send.type != nullptr)
     pack(call.send, p.own);
   if (post != nullptr) {
-    pack_shown(p, post->data);
+    pack_sent(p, post->data);
     post->key = p.key;
     // seq_cst: before the loads of tell_watchers(). Release pairs with look().
     post->round.store(epoch, std::memory_order_seq_cst);
@@ -263,16 +259,6 @@ bool fits_meeting(const Team& team, Coll coll, size_t bytes) noexcept {
 }
 
 }  // namespace
-
-size_t bytes_shown(const Pending& p) noexcept {
-  return bytes_of(p.key) * static_cast<size_t>(blocks_shown(p));
-}
-
-void pack_shown(const Pending& p, unsigned char* to) {
-  const size_t bytes = bytes_of(p.key);
-  for (int b = 0; b < blocks_shown(p); ++b)
-    pack(block_at(p.call.send, b), to + bytes * static_cast<size_t>(b));
-}
 
 bool by_meeting(const Team& team, Coll coll) noexcept {
   return !team.is_spread() && !is_rooted(coll);

@@ -24,27 +24,11 @@
 // adds itself to `watchers`, then loads ring and flag; all seq_cst. One of the two sees the other.
 
 #include "nbc/direct/one_way.h"
-#include "nbc/direct/trail.h"
+#include "nbc/direct/pending_state.h"
 
 namespace mpc::nbc::direct {
 
 inline constexpr uint64_t kMostAhead = 32;
-
-struct Pending {
-  Team* team;
-  job::Rank* self;
-  Trail::Reader reader;
-  uint64_t key;
-  OneWayCall call;
-  uint64_t wrong_key;  // of `wrong_member`
-  int member;
-  int next, end;  // the members whose posts are to be read: downwards, to `end`
-  int wrong_member, truncated_by, short_from;  // as Outcome; -1: nothing is wrong
-  uint64_t meeting;                            // its number; 0: by posts
-  bool reads, is_over, is_shared, has_value;
-  alignas(16) unsigned char own[Post::kInlineBytes];    // of a reduction
-  alignas(16) unsigned char value[Post::kInlineBytes];  // the result so far
-};
 
 // The same for all members. `bytes` of one block.
 bool fits_pending(const Team& team, Coll coll, size_t bytes) noexcept;
@@ -65,10 +49,6 @@ void watch(const Pending& pending) noexcept;
 void unwatch(const Pending& pending) noexcept;
 // The member whose post is missing; -1: none. For reports, may be stale.
 int missing_member(const Pending& pending) noexcept;
-
-// What the member sends, packed: its length, and into `to`. For nbc/direct.
-size_t bytes_shown(const Pending& pending) noexcept;
-void pack_shown(const Pending& pending, unsigned char* to);
 
 inline bool is_right(const Pending& pending) noexcept {
   return pending.wrong_member < 0 && pending.truncated_by < 0 && pending.short_from < 0;

@@ -3,10 +3,8 @@
 #include <cstring>
 #include <utility>
 
-#include "nbc/direct/blocks.h"
 #include "nbc/direct/fold.h"
-#include "nbc/direct/key.h"
-#include "nbc/direct/pending.h"
+#include "nbc/direct/pending_state.h"
 
 namespace mpc::nbc::direct {
 namespace {

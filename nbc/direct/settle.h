@@ -4,7 +4,7 @@
 // Role:      compares the calls, and writes what each member receives. Nobody else acts meanwhile.
 // Users:     nbc/direct/later.cpp.
 // Threads:   the caller has synchronized with all members, and they wait for it.
-// See also:  nbc/direct/pending.h (what is written into the calls).
+// See also:  nbc/direct/pending_state.h (what is written into the calls).
 
 #include <cstddef>
 #include <span>
