@@ -11,7 +11,7 @@
 //
 //   first word, from the lowest bit    sequence 16   kind 4   then
 //     compact (kind = its bytes, 0..8)               context 14   source 14   tag 16;   payload: the data
-//     others                                         bytes 8   left out 4   context 32; payload: source, tag
+//     others                                         bytes 10  left out 2   context 32; payload: source, tag
 //   cell of payload, or left out       its position 16, then 14 bytes
 //
 // The sequence of a first cell is its position + 1. The others have their position there: as the ring's
@@ -37,8 +37,8 @@ inline constexpr uint64_t kCells = 256;  // 4 KiB a rank
 inline constexpr size_t kPieceBytes =
     kCellBytes - sizeof(uint16_t);  // of payload in a cell
 inline constexpr size_t kCompactBytes = 8;
-inline constexpr size_t kInlineBytes = 16 * kPieceBytes;
-static_assert((1u << 16) % kCells == 0 && kInlineBytes < 1u << 8);
+inline constexpr size_t kInlineBytes = 20 * kPieceBytes;
+static_assert((1u << 16) % kCells == 0 && kInlineBytes < 1u << 10);
 
 enum class CellKind : uint8_t {
   kInline = kCompactBytes + 1,  // those before it: compact
@@ -91,7 +91,7 @@ constexpr uint64_t pieces_of(size_t bytes) noexcept {
 constexpr uint64_t first_word(uint64_t position, CellKind kind, ContextId context,
                               size_t bytes, uint64_t left_out) noexcept {
   return sequence_of(position) | static_cast<uint64_t>(kind) << 16 |
-         uint64_t{bytes} << 20 | left_out << 28 | uint64_t{context} << 32;
+         uint64_t{bytes} << 20 | left_out << 30 | uint64_t{context} << 32;
 }
 
 // Payload is written and read with one store per cell. The last piece is handled separately,
@@ -152,13 +152,13 @@ inline Arrival read_first(uint64_t word, const Cell& cell) noexcept {
             true};
   }
   Arrival message{{static_cast<ContextId>(word >> 32), 0, 0},
-                  static_cast<uint32_t>(word >> 20 & 0xff),
+                  static_cast<uint32_t>(word >> 20 & 0x3ff),
                   0,
                   static_cast<CellKind>(kind),
                   false};
   std::memcpy(&message.key.source, cell.payload, sizeof(int));
   std::memcpy(&message.key.tag, cell.payload + sizeof(int), sizeof(int));
-  message.cells = 1 + pieces_of(message.bytes) + (word >> 28 & 15);
+  message.cells = 1 + pieces_of(message.bytes) + (word >> 30 & 3);
   return message;
 }
 
