@@ -1,9 +1,10 @@
 #pragma once
 // Pending: a small collective that does not block: begun in one call, completed in a later one.
 //
-// Role:      non-blocking barriers, broadcasts, reductions and exchanges of so few bytes that what a member
-//            gives fits in one post. A start shows the post and waits for nothing. Completion looks at the
-//            posts that the member needs, and takes their data. No schedule, no message, no memory.
+// Role:      non-blocking barriers, broadcasts, reductions and exchanges of little data. By posts: a start shows what a
+//            member gives, which fits in one post, and completion looks at the posts that the member needs, and takes
+//            their data. By a meeting, if members share places and all need what all give: nbc/direct/later.h. A start
+//            waits for nothing. No schedule, no message.
 // Users:     mpi/coll/direct_later.cpp begins, mpi/objects/request.cpp completes.
 // Threads:   one execution at a time for each Pending; those of one member are begun one after the other
 //            (MPI's rule for collectives), and may be completed by other threads in any order.
