@@ -39,11 +39,6 @@ constexpr bool is_reduction(Coll coll) noexcept {
          coll == Coll::kExscan;
 }
 
-constexpr bool is_rooted(Coll coll) noexcept {
-  return coll == Coll::kBcast || coll == Coll::kScatter || coll == Coll::kGather ||
-         coll == Coll::kReduce;
-}
-
 // Each receiver gets a block of its own.
 constexpr bool has_rows(Coll coll) noexcept {
   return coll == Coll::kScatter || coll == Coll::kAlltoall;
@@ -238,7 +233,7 @@ bool fits_posts(const Team& team, Coll coll, size_t bytes) noexcept {
   }
 }
 
-// The last member to come reads and writes the data of all.
+// The last member to come reads what all have left, and writes what all receive.
 bool fits_meeting(const Team& team, Coll coll, size_t bytes) noexcept {
   constexpr size_t kMostRead = size_t{64} << 10, kMostWritten = size_t{8} << 20;
   if (coll == Coll::kBarrier) return true;
@@ -261,7 +256,7 @@ bool fits_meeting(const Team& team, Coll coll, size_t bytes) noexcept {
 }  // namespace
 
 bool by_meeting(const Team& team, Coll coll) noexcept {
-  return !team.is_spread() && !is_rooted(coll);
+  return !team.is_spread() && !traits_of(coll).is_rooted();
 }
 
 bool fits_pending(const Team& team, Coll coll, size_t bytes) noexcept {
