@@ -47,7 +47,7 @@ static void ping_pong(int bytes, unsigned char* data) {
 static void all_sizes(void) {
   enum { kMost = 3 << 20 };
   unsigned char* data = malloc(kMost);
-  const int sizes[] = {0,    1,    8,     63,    224,     225,  1024,
+  const int sizes[] = {0,    1,    8,     63,    280,     281,  1024,
                        8192, 8193, 16384, 65536, 1 << 20, kMost};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) ping_pong(sizes[i], data);
   free(data);

@@ -10,7 +10,7 @@ namespace mpc::msg::test {
 namespace {
 
 // Sizes: nothing, eager, offered; see message.eager_limit.
-constexpr size_t kSizes[] = {0, 1, 44, 225, 4000, 8192, 8193, 100000};
+constexpr size_t kSizes[] = {0, 1, 44, 281, 4000, 8192, 8193, 100000};
 constexpr int kSizeCount = 8;
 
 std::vector<char> pattern(size_t bytes, int seed) {

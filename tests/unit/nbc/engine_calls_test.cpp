@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/message/cell.h"
 #include "runtime/message/mailbox.h"
 #include "tests/unit/message/world.h"
 #include "tests/unit/nbc/engine_support.h"
@@ -148,16 +149,18 @@ struct LeftStart {
 };
 
 TEST(Engine, AStartThatConcernsNobodyElseLeavesTheRingToItsRank) {
+  // What fits a cell of the ring gains nothing by it.
+  constexpr auto kInCell = static_cast<int64_t>(msg::kInlineBytes);
   constexpr LeftStart kCases[] = {{8, false, false, false},
-                                  {224, false, false, false},
-                                  {225, false, false, true},
+                                  {kInCell, false, false, false},
+                                  {kInCell + 1, false, false, true},
                                   {8, true, false, true},
                                   {8, false, true, true}};
   const std::vector<int> ranks = identity(2);
   World world(2, 2);
   const bool is_over_network = world.is_over_network();
   const std::string left = world.run([&](job::Rank& rank) {
-    std::vector<char> data(300), token(1);
+    std::vector<char> data(kInCell + 1), token(1);
     for (const LeftStart& one : kCases) {
       const auto bytes = static_cast<size_t>(one.bytes);
       if (rank.world_rank == 0) {
