@@ -50,6 +50,17 @@ template <class Start>
   return status.failed ? error_of(status) : kSuccess;
 }
 
+// `source`: not MPI_PROC_NULL.
+[[gnu::always_inline]] inline Err receive_in(const char* call, void* buf, Count count,
+                                             const dt::Datatype& type, int source,
+                                             int tag, Comm& comm, MPI_Status* status) {
+  const P2pReason reason(call, "receive", count, "from", source, tag, comm);
+  const msg::Status result =
+      msg::recv(comm.self(), recv_args(buf, count, type, source, tag, comm), reason);
+  set_status(status, result);
+  return result.failed ? error_of(result) : kSuccess;
+}
+
 // `state`: of the caller's rank, which the entry point knows already.
 namespace in_line {
 
@@ -67,11 +78,7 @@ namespace in_line {
     set_status(status, proc_null_status());
     return kSuccess;
   }
-  const P2pReason reason("MPI_Recv", "receive", count, "from", source, tag, comm);
-  const msg::Status result =
-      msg::recv(comm.self(), recv_args(buf, count, type, source, tag, comm), reason);
-  set_status(status, result);
-  return result.failed ? error_of(result) : kSuccess;
+  return receive_in("MPI_Recv", buf, count, type, source, tag, comm, status);
 }
 
 [[gnu::always_inline]] inline Err isend(RankState& state, const void* buf, Count count,

@@ -62,6 +62,10 @@ Err probe(int source, int tag, Comm& comm, MPI_Status* status) {
     return kSuccess;
   }
   ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
+  if (msg::probe_quickly(args.self, source, args.context, tag, &args.status)) {
+    set_status(status, args.status);
+    return kSuccess;
+  }
   const P2pReason reason("MPI_Probe", "probe", kNoCount, "from", source, tag, comm);
   msg::wait_for_message(args.self, args.context, source, try_probe, &args, reason);
   set_status(status, args.status);

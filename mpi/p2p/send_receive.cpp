@@ -60,6 +60,12 @@ Err sendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype,
              const dt::Datatype& recvtype, int source, int recvtag, Comm& comm,
              MPI_Status* status) {
   job::Rank& self = comm.self();
+  // A message that leaves at once needs no posted receive beside it: then this is a send and a receive.
+  if (source != MPI_PROC_NULL && dest != MPI_PROC_NULL &&
+      msg::send_at_once(self, send_args(sendbuf, sendcount, sendtype, dest, sendtag,
+                                        comm, msg::Mode::kStandard)))
+    return receive_in("MPI_Sendrecv", recvbuf, recvcount, recvtype, source, recvtag,
+                      comm, status);
   msg::Request receive;
   if (source != MPI_PROC_NULL) {
     msg::start_recv(self, receive,

@@ -48,6 +48,9 @@ void start_recv(job::Rank& self, Request& request, const RecvArgs& args);
 // Switches: yes.
 Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why);
 Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why);
+// Sends if that waits for nobody: a message that fits into the ring of a rank of this process. False: nothing
+// has been done. Switches: no.
+bool send_at_once(job::Rank& self, const SendArgs& args);
 
 // --- progress and waiting -------------------------------------------------------------------
 // Drains the rank's own mailbox (and does other pending work). Cheap when there is nothing.
@@ -104,6 +107,10 @@ bool is_parked_idly(const job::Rank& self) noexcept;
 // --- probe, matched probe, cancel -----------------------------------------------------------
 struct MatchedMessage;  // taken out of matching by mprobe; consumed by start_mrecv
 bool iprobe(job::Rank& self, int source, ContextId context, int tag, Status* status);
+// For a probe that may wait: waits for a microsecond or two, if that pays. False: use wait_for_message().
+// Switches: no.
+bool probe_quickly(job::Rank& self, int source, ContextId context, int tag,
+                   Status* status);
 MatchedMessage* improbe(job::Rank& self, int source, ContextId context, int tag,
                         Status*);
 void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message,

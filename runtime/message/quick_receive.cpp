@@ -10,13 +10,15 @@
 namespace mpc::msg {
 namespace {
 
-// May the oldest message go to this receive, although the receive is in no queue?
-bool is_mine(Mailbox& mine, const Arrival& message, const Key& key,
-             const RecvArgs& args) {
+// May the oldest message go to a receive with this key, although that is in no queue?
+bool may_take(Mailbox& mine, const Arrival& message, const Key& key) noexcept {
   return message.kind == CellKind::kInline && matches(key, message.key) &&
-         message.bytes <= args.type->size() * args.count &&
          (mine.posted.empty() ||
           mine.posted.find(message.key) == nullptr);  // earlier receives
+}
+// Has a message with this key come before those of the ring?
+bool is_kept(Mailbox& mine, const Key& key) noexcept {
+  return !mine.unexpected.empty() && mine.unexpected.find(key) != nullptr;
 }
 
 // The oldest cell, as soon as it is published; null: it did not come soon, or other work
@@ -86,23 +88,41 @@ void AnswerTime::learn(int looks_in_vain, bool has_come) noexcept {
 
 namespace {
 
+void describe(const Arrival& message, Status* status) noexcept {
+  status->source = message.key.source;
+  status->tag = message.key.tag;
+  status->bytes = message.bytes;
+}
+
 bool receive_locked(Mailbox& mine, const RecvArgs& args, bool is_patient,
                     Status* status) noexcept {
   const Key key{args.context, args.source_in_comm, args.tag};
-  if (!mine.unexpected.empty() && mine.unexpected.find(key) != nullptr) return false;
+  if (is_kept(mine, key)) return false;
   const uint64_t position = mine.head.load(std::memory_order_relaxed);
   const Cell* cell = look(mine, position, is_patient);
   if (cell == nullptr) return false;
   const Arrival message = read_first(cell->word.load(std::memory_order_relaxed), *cell);
   // An answer may follow: its line is fetched while this message is being processed.
   prefetch_for_write(mine.next_line.load(std::memory_order_relaxed));
-  if (!is_mine(mine, message, key, args)) return false;
+  if (message.bytes > args.type->size() * args.count || !may_take(mine, message, key))
+    return false;
   mine.copy_out(message, position, static_cast<char*>(args.buffer));
-  status->source = message.key.source;
-  status->tag = message.key.tag;
-  status->bytes = message.bytes;
+  describe(message, status);
   // Release pairs with the acquire in claim(): the cells may be written again.
   mine.head.store(position + message.cells, std::memory_order_release);
+  return true;
+}
+
+// The message stays where it is, for the receive that follows.
+bool probe_locked(Mailbox& mine, const Key& key, bool is_patient,
+                  Status* status) noexcept {
+  if (is_kept(mine, key)) return false;
+  const Cell* cell = look(mine, mine.head.load(std::memory_order_relaxed), is_patient);
+  if (cell == nullptr) return false;
+  const Arrival message = read_first(cell->word.load(std::memory_order_relaxed), *cell);
+  if (!may_take(mine, message, key)) return false;
+  *status = Status{};
+  describe(message, status);
   return true;
 }
 
@@ -116,21 +136,21 @@ bool is_patient_alone(const Mailbox& mine) noexcept {
 
 // With other processes: waits only for a message of the rank's
 // own process. No thread polls the network meanwhile.
-[[gnu::cold]] bool is_patient_within(Mailbox& mine, const RecvArgs& args) noexcept {
+[[gnu::cold]] bool is_patient_within(Mailbox& mine, ContextId context,
+                                     int source) noexcept {
   return is_main(mine, sched::Execution::self()) && sched::spinning_pays_within() &&
-         !mine.outside.may_come_from_outside(mine, args.context, args.source_in_comm);
+         !mine.outside.may_come_from_outside(mine, context, source);
 }
 
-}  // namespace
+bool is_patient_for(Mailbox& mine, ContextId context, int source) noexcept {
+  return is_patient_alone(mine) ||
+         (g_has_outside && is_patient_within(mine, context, source));
+}
 
-bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept {
-  if (!args.type->is_contiguous() || mine.is_wanted() ||
-      mine.attention.load(std::memory_order_relaxed)) {
-    return false;
-  }
-  bool is_patient = is_patient_alone(mine);
-  if (!is_patient && g_has_outside) [[unlikely]]
-    is_patient = is_patient_within(mine, args);
+// `look(is_patient)` under the lock; false where other work has to be done first.
+template <class Look>
+[[gnu::always_inline]] inline bool look_under_lock(Mailbox& mine, bool is_patient,
+                                                   Look look) noexcept {
   if (is_patient) {
     mine.start_polling();
   } else if (!mine.has_mail()) {
@@ -138,10 +158,33 @@ bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept
   }
   if (!mine.try_lock()) return false;
   if (is_patient) mine.spinning.store(true, std::memory_order_relaxed);  // see Spinning
-  const bool is_done = receive_locked(mine, args, is_patient, status);
+  const bool is_done = look();
   mine.unlock();
   if (is_patient) mine.spinning.store(false, std::memory_order_relaxed);
   return is_done;
+}
+
+bool has_other_work(const Mailbox& mine) noexcept {
+  return mine.is_wanted() || mine.attention.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept {
+  if (!args.type->is_contiguous() || has_other_work(mine)) return false;
+  const bool is_patient = is_patient_for(mine, args.context, args.source_in_comm);
+  return look_under_lock(mine, is_patient, [&]() noexcept {
+    return receive_locked(mine, args, is_patient, status);
+  });
+}
+
+bool quick_probe(Mailbox& mine, const Key& key, bool may_wait,
+                 Status* status) noexcept {
+  if (has_other_work(mine)) return false;
+  const bool is_patient = may_wait && is_patient_for(mine, key.context, key.source);
+  return look_under_lock(mine, is_patient, [&]() noexcept {
+    return probe_locked(mine, key, is_patient, status);
+  });
 }
 
 }  // namespace mpc::msg

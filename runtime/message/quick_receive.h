@@ -1,9 +1,9 @@
 #pragma once
-// quick_receive: a blocking receive whose message is there, or comes within a microsecond or two.
+// quick_receive: a blocking receive, or probe, whose message is there, or comes within a microsecond or two.
 //
 // Role:      holds the mailbox's lock while it looks, so that between the arrival of a message
 //            and the user's buffer there is one copy and no queue, operation or exchange.
-// Users:     runtime/message/receive.cpp, before anything is posted.
+// Users:     runtime/message/receive.cpp, before anything is posted or taken out of the ring.
 // Threads:   any execution of the rank; only one that may_poll() waits.
 // See also:  docs/design/0003-mailbox.md, section "Quick receive".
 
@@ -15,5 +15,10 @@ namespace mpc::msg {
 // True: received, and *status is filled. False: nothing has changed, post the receive.
 // Switches: no.
 bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept;
+
+// The same for a probe; `may_wait`: else it looks once. True: *status describes the oldest message, which
+// stays in the ring: the receive that mostly follows finds it there, and copies it once. False: look for it
+// among all messages. Switches: no.
+bool quick_probe(Mailbox& mine, const Key& key, bool may_wait, Status* status) noexcept;
 
 }  // namespace mpc::msg

@@ -107,12 +107,22 @@ Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why)
 bool iprobe(job::Rank& self, int source, ContextId context, int tag, Status* status) {
   Mailbox& mine = mailbox_of(self);
   if (mine.unexpected.empty() && !mine.has_mail()) return false;
+  const Key key{context, source, tag};
+  if (Status found; quick_probe(mine, key, false, &found)) {
+    if (status != nullptr) *status = found;
+    return true;
+  }
   Work work;
-  Entry* message = find_unexpected(mine, {context, source, tag}, work);
+  Entry* message = find_unexpected(mine, key, work);
   if (message != nullptr) describe(*message, status);
   mine.unlock();
   work.run();
   return message != nullptr;
+}
+
+bool probe_quickly(job::Rank& self, int source, ContextId context, int tag,
+                   Status* status) {
+  return quick_probe(mailbox_of(self), {context, source, tag}, true, status);
 }
 
 MatchedMessage* improbe(job::Rank& self, int source, ContextId context, int tag,

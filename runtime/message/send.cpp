@@ -308,4 +308,15 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
   return blocking.op().status;
 }
 
+bool send_at_once(job::Rank& self, const SendArgs& args) {
+  Mailbox* const to = find_mailbox(args.dest_world);
+  const size_t bytes = bytes_of(args);
+  if (to == nullptr || bytes > kInlineBytes || !is_eager(args, bytes)) return false;
+  Mailbox& mine = mailbox_of(self);
+  uint64_t ticket;
+  if (!send_now(mine, *to, args, bytes, false, ticket)) return false;
+  if (Mailbox::is_of_ring(ticket)) mine.answer_time.note_sent();
+  return true;
+}
+
 }  // namespace mpc::msg
