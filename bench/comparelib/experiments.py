@@ -35,10 +35,10 @@ def wave(context):
 
 
 def latency(context, mpi):
-    sizes = "8,1k,64k,1M" if context.quick else "8,64,256,1k,8k,64k,1M,4M"
+    sizes = ["8,1k,64k,1M"] if context.quick else ["8,64,256", "1k,8k,64k", "1M,4M"]
     big = "64k,1M" if context.quick else "8k,64k,1M,4M"
     return measure(context, [
-        command(context, mpi, "latency", 2, [f"--sizes={sizes}"]),
+        *(command(context, mpi, "latency", 2, [f"--sizes={some}"]) for some in sizes),
         command(context, mpi, "latency", 2, [f"--sizes={big}", "--buffers=bounce"]),
         command(context, mpi, "latency", 2, [f"--sizes={big}", "--buffers=used"])])
 
@@ -87,7 +87,8 @@ SMALL = ("scan_8B,exscan_8B,allgather_8B,allgatherv_8B", "alltoallv_8B,reduce_sc
 
 def small(context, mpi):
     ranks = [2] if context.quick or mpi.name == "mpich" else [2, 4]
-    return measure(context, small_commands(context, mpi, ranks))
+    return measure(context, [command(context, mpi, "collectives", 2, ["--which=barrier,allreduce_8B,alltoall_8B"]),
+                             *small_commands(context, mpi, ranks)])
 
 
 def small_commands(context, mpi, ranks):
@@ -124,6 +125,12 @@ def percore(context, mpi):
                      command(context, mpi, "bandwidth", n, ["--pairs=8,64,1k"]),
                      command(context, mpi, "wavefront", n, ["--rounds=5"])]
     return measure(context, commands)
+
+
+def switches(context):
+    """What no collective of all these ranks can beat: each has its turn once."""
+    ranks = 64 if context.quick else MANY_RANKS
+    return measure(context, [[str(context.build / "switches"), f"--ranks={ranks}"]])
 
 
 def threads(context, mpi):
@@ -186,8 +193,8 @@ def rma(context, mpi):
 
 def files(context, mpi):
     ranks = [2, 16] if context.quick else [2, 16, 64]
-    if mpi.name == "mpich":     # waiting ranks never yield
-        ranks = ranks[:1] if context.quick else [n for n in ranks if n <= NO_YIELD_RANKS]
+    if mpi.name == "mpich":     # waiting ranks never yield: 16 take minutes
+        ranks = ranks[:1]
     blocking = [command(context, mpi, "io", n, ["--block=256", "--bytes=1M"]) for n in ranks]
     # Those that do not block: 16 MiB a rank in 8 parts; ours also without the kernel's help.
     ways = [("", ())]
@@ -327,7 +334,7 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
               small, lines_and_pingpong),
     "percore": ("one rank per core: small collectives, pairs, pipelines", percore, lines),
     "threads": ("threads of a rank with those of another (MPI_THREAD_MULTIPLE), 8 bytes", threads, None),
-    "many": ("1,024 ranks on the machine's cores", many, None),
+    "many": ("1,024 ranks on the machine's cores", many, switches),
     "wavefront": ("pipelines of small messages, all ranks on the machine's cores", wavefront, wave),
     "jobs": ("wall time of several jobs at a time", jobs, None),
     "rma": ("one-sided communication: operations in a held lock, 2 ranks; epochs of 8 bytes, all ranks",

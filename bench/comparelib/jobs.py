@@ -12,7 +12,8 @@ from comparelib import machine
 
 SOURCES = Path(__file__).resolve().parents[1] / "mpi"
 CORES = len(os.sched_getaffinity(0))
-STANDALONE = ("floor", "meeting", "processes")   # without MPI
+STANDALONE = ("floor", "meeting", "processes", "switches")   # without MPI
+BRIEF_S = 0.1       # for a figure of two ranks: few jobs then see the cores moved, see machine.tell_apart()
 FLAGS = {"hybrid": ["-fopenmp"], "threads": ["-pthread"]}
 LIBRARIES = {"hybrid": ["-lm"]}
 
@@ -48,11 +49,11 @@ def has_hardware_threads():
 
 def command(context, mpi, program, ranks, arguments=(), one_core=False, extra=(), free=False):
     options = launch_options(mpi, ranks, one_core, free) + list(extra)
-    prefix = []
+    prefix = ["env", f"BENCH_BUDGET_S={BRIEF_S}"] if ranks <= 2 else []
     if one_core and mpi.cores_option:
         options += [mpi.cores_option, "1"]
     elif one_core:
-        prefix = ["taskset", "-c", "0"]
+        prefix += ["taskset", "-c", "0"]
     return [*prefix, mpi.launcher, *options, "-n", str(ranks),
             str(context.build / mpi.name / program), *arguments]
 

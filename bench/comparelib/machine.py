@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import signal
+import statistics
 import subprocess
 import tempfile
 import time
@@ -19,7 +20,9 @@ TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 PR_SET_CHILD_SUBREAPER = 36     # linux/prctl.h
 FOREIGN_LIMIT = 0.10    # of one core: more than this and a sample is not quiet
 STEAL_LIMIT = 0.03
-APART = 1.6             # cores are elsewhere if a line takes so many times as long between them
+MOVED = 1.4             # cores are elsewhere if a line takes so many times as long between them
+GAP, APART = 1.35, 1.6  # those of one distance differ at most by so much: neighbours, the least and the greatest
+FLOOR = "floor"
 LAUNCHERS = re.compile(r"^(mpirun|mpiexec|orterun|orted|hydra|prte)")
 
 
@@ -42,38 +45,65 @@ class Sample:
 
     def has_moved(self, key):
         lines = self.lines_us.get(key)
-        return bool(lines) and max(lines) > APART * min(lines)
+        return bool(lines) and max(lines) > MOVED * min(lines)
 
     def line_us(self, key):
         return sum(self.lines_us[key]) / len(self.lines_us[key])
 
 
 def tell_apart(taken):
-    """A hypervisor may move virtual cores, so that a line between them takes five times as long in one minute as
-    in the next. Each figure of {mpi: [Sample]} is compared at one distance only: near or far, of which every MPI
-    has more. In the other samples it is marked. A floor's figure, which no MPI has, is told apart by itself: it may be
-    of another distance than the MPIs' figures beside it."""
-    samples = [sample for items in taken.values() for sample in items]
-    for key in {key for sample in samples for key in sample.lines_us}:
-        tell_figure_apart(taken, key)
+    """A hypervisor may move virtual cores, so that a line between them takes two or five times as long in one second as
+    in the next. Each figure of {mpi: [Sample]} is compared at one distance only, that of which every MPI has most; in
+    the other samples it is marked. A floor's figures are those of the distance nearest to the MPIs'."""
+    mpis = {mpi: items for mpi, items in taken.items() if mpi != FLOOR}
+    used = []
+    for key in keys_of(mpis):
+        used += choose_distance(mpis, key, lambda group, counts: (min(counts), sum(counts), -group[0]))
+    middle = statistics.median(used) if used else None
+    floors = {mpi: items for mpi, items in taken.items() if mpi == FLOOR}
+    for key in keys_of(floors):
+        choose_distance(floors, key, lambda group, counts: -off(group, middle) if middle else sum(counts))
 
 
-def tell_figure_apart(taken, key):
-    steady = {mpi: [s for s in items if key in s.lines_us and not s.has_moved(key)]
-              for mpi, items in taken.items()}
-    steady = {mpi: items for mpi, items in steady.items() if items}
-    samples = [sample for items in steady.values() for sample in items]
-    times = [sample.line_us(key) for sample in samples]
-    for sample in samples:
+def keys_of(taken):
+    return {key for items in taken.values() for sample in items for key in sample.lines_us}
+
+
+def off(group, time):
+    """How many times as long, or as short, as the nearest of the group."""
+    return max(group[0] / time, time / group[1], 1)
+
+
+def groups_of(times):
+    """[[least, greatest]] of each distance, the nearest first."""
+    groups = []
+    for value in sorted(times):
+        if groups and value <= GAP * groups[-1][1] and value <= APART * groups[-1][0]:
+            groups[-1][1] = value
+        else:
+            groups.append([value, value])
+    return groups
+
+
+def choose_distance(taken, key, worth):
+    """Marks what is not of the distance of most worth(group, number of samples of each MPI). Returns the times of a line
+    of those that are."""
+    steady = [[s for s in items if key in s.lines_us and not s.has_moved(key)] for items in taken.values()]
+    steady = [items for items in steady if items]
+    times = [[sample.line_us(key) for sample in items] for items in steady]
+
+    def value(group):
+        return worth(group, [sum(group[0] <= time <= group[1] for time in row) for row in times])
+
+    least, greatest = max(groups_of(time for row in times for time in row), key=value, default=(0, 0))
+    used = []
+    for sample in (sample for items in steady for sample in items):
         sample.apart.discard(key)
-    if not times or max(times) <= APART * min(times):
-        return
-    border = (max(times) * min(times)) ** 0.5
-    near = [sum(sample.line_us(key) < border for sample in items) for items in steady.values()]
-    far = [len(items) - count for items, count in zip(steady.values(), near)]
-    for sample in samples:
-        if (sample.line_us(key) < border) != (min(near) >= min(far)):
+        if least <= sample.line_us(key) <= greatest:
+            used.append(sample.line_us(key))
+        else:
             sample.apart.add(key)
+    return used
 
 
 def adopt_orphans():

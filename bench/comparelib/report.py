@@ -72,6 +72,9 @@ MEETINGS = ("barrier", "alltoall_8B", "allgather_8B", "allgatherv_8B", "alltoall
             "pair_persistent_8B")
 # A line in one direction, as in the ping-pong (bench/mpi/floor.c).
 ONE_LINE = ("pair_bsend_8B", "pair_probe_8B", "pair_any_source_8B", "latency")
+# Of ranks that outnumber the cores each has its turn, and an exchange reads and writes all blocks (bench/mpi/switches.c).
+TURNS = ("barrier", "allreduce_8B", "ibarrier_and_wait", "comm_split_and_free")
+EXCHANGES = ("alltoall_8B", "ialltoall_8B_and_wait")
 SUMS = ("allreduce_8B", "reduce_scatter_8B", "reduce_scatter_block_8B")
 
 
@@ -83,6 +86,10 @@ def floor_of(figures_by_mpi, key):
         return floors.get(("pingpong", 8))
     if name in ("rate", "rate_both", "pairs_rate_8B") and (parameter == 8 or name == "pairs_rate_8B"):
         return floors.get(("ring", 8))
+    if name in TURNS and ("turn", parameter) in floors:
+        return floors[("turn", parameter)]
+    if name in EXCHANGES and ("exchange", parameter) in floors:
+        return floors[("exchange", parameter)]
     if name == "layout_halo":
         return floors.get(("halo", parameter))
     if name == "wavefront":
@@ -162,8 +169,7 @@ ONE_RANK_PER_CORE = (
     ("threads", 3, (("threads_rate", 2), ("threads_rate", 4))),
     ("latency", 0.75, (("latency", 256),)),
     ("latency", 0.95, (("latency_used", 1 << 20),)),
-    ("collectives", 0.5, (("barrier", 2), ("allreduce_8B", 2), ("alltoall_8B", 2))),
-    ("small", 0.5, (("allgather_8B", 2),)),
+    ("small", 0.5, (("barrier", 2), ("allreduce_8B", 2), ("alltoall_8B", 2), ("allgather_8B", 2))),
     ("small", 0.75, tuple((name, 2) for name in (
         "allgatherv_8B", "alltoallv_8B", "reduce_scatter_8B", "reduce_scatter_block_8B",
         "bcast_8B_root_changes", "bcast_512B_root_changes", "gather_8B_root_changes",
@@ -234,9 +240,10 @@ def goals(data):
             return
         value = ours.value / other.value if other else ours.value
         is_met = value >= limit if ours.unit in HIGHER_IS_BETTER else value <= limit
-        bound = floor_of(figures, key) if against is peer else None
+        bound = floor_of(figures, key) if against is not floor_of else None
+        goal = limit * other.value if other else limit
         rows.append(Goal(text, f"{number(value)}{unit}", is_met, experiment, key,
-                         number(limit * other.value / bound.value) if bound else ""))
+                         number(goal / bound.value) if bound else ""))
 
     eight = ("latency", 8)
     add("8 B one way, 2 cores: at most 0.6 of the better peer", "latency", eight, peer, 0.6)

@@ -272,6 +272,20 @@ class Distance(unittest.TestCase):
         self.assertEqual((found["ours"].value, found["ours"].quiet), (0.1, 3))
         self.assertEqual((found["peer"].value, found["peer"].quiet), (0.2, 6))
 
+    def test_twice_as_far_is_another_distance(self):
+        taken = {"ours": [self.sample(0.1, 0.028, 0.031) for _ in range(5)] + [self.sample(0.15, 0.05, 0.055)] * 3,
+                 "peer": [self.sample(0.3, 0.048, 0.06) for _ in range(5)] + [self.sample(0.2, 0.03, 0.03)]}
+        found = self.values(taken)
+        self.assertEqual((found["ours"].value, found["peer"].value), (0.15, 0.3))
+
+    def test_a_floor_is_that_of_the_same_distance(self):
+        key = ("pingpong", 8)
+        floors = [self.machine.Sample(figures={key: (line, "us")}, lines_us={key: [line, line]})
+                  for line in (0.21, 0.052, 0.22, 0.21)]
+        taken = {"ours": [self.sample(0.1, 0.05, 0.06)] * 3, "floor": floors}
+        self.machine.tell_apart(taken)
+        self.assertEqual(self.report.summarise(floors)[key].value, 0.052)
+
     def test_a_job_during_which_the_cores_were_moved_does_not_count(self):
         taken = {"ours": [self.sample(0.1, 0.05, 0.06) for _ in range(3)] + [self.sample(0.3, 0.05, 0.25)] * 9}
         found = self.values(taken)["ours"]
