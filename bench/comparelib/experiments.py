@@ -348,3 +348,6 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "arrays": ("arrays of megabytes, 2 ranks on 2 cores, without messages", arrays, None),
     "idle": ("a job whose ranks wait in MPI_Recv", idle, None),
 }
+
+# Of many short jobs, each of which the cores may be moved in: so many times as long as others.
+WEIGHTS = {"small": 3, "percore": 3}
