@@ -351,3 +351,4 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
 
 # Of many short jobs, each of which the cores may be moved in: so many times as long as others.
 WEIGHTS = {"small": 3, "percore": 3}
+LONG_FLOORS = ("many", "teams", "wavefront")     # take seconds: once a round
