@@ -82,7 +82,7 @@ def compile_all(context, only=None):
 
 
 def compile_one(compiler, source, target, libraries=()):
-    newest = max(source.stat().st_mtime, (SOURCES / "bench.h").stat().st_mtime)
+    newest = max(file.stat().st_mtime for file in (source, *SOURCES.glob("*.h")))
     if target.exists() and target.stat().st_mtime > newest:
         return
     done = subprocess.run([*compiler, str(source), "-o", str(target), *libraries], text=True,

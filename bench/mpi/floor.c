@@ -15,11 +15,10 @@
  *            the copy reads what the other core just wrote.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 
 #include "bench.h"
+#include "pinned.h"
 
 static _Alignas(128) atomic_long to_first;
 static _Alignas(128) atomic_long to_second;
@@ -28,32 +27,6 @@ static char *out[2], *in[2];
 static long bytes;
 static long rounds;
 static double* copy_s; /* seconds of each copy of the first thread */
-
-static void pin(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  if (pthread_setaffinity_np(pthread_self(), sizeof set, &set))
-    fprintf(stderr, "cannot bind to core %d\n", core);
-}
-
-/* A thread that is on its core from its first instruction: with a real-time priority it would
- * otherwise wait for ever behind the first thread, which polls. */
-static pthread_t start_on(int core, void* (*body)(void*)) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
-  pthread_t thread;
-  if (pthread_create(&thread, &attributes, body, NULL)) {
-    fprintf(stderr, "cannot start a thread on core %d\n", core);
-    exit(1);
-  }
-  pthread_attr_destroy(&attributes);
-  return thread;
-}
 
 static inline void wait_for(atomic_long* flag, long value) {
   while (atomic_load_explicit(flag, memory_order_acquire) != value)
@@ -75,7 +48,7 @@ static void* answer(void* unused) {
 static double pingpong(void) {
   atomic_store(&to_first, 0);
   atomic_store(&to_second, 0);
-  pthread_t thread = start_on(cores[1], answer);
+  pthread_t thread = start_on(cores[1], answer, NULL);
   double start = bench_now_s();
   for (long i = 1; i <= rounds; ++i) {
     if (i == rounds / 10 + 1) start = bench_now_s(); /* the first tenth warms up */
@@ -128,7 +101,7 @@ static double ring(void) {
   for (int i = 0; i < CELLS; ++i) atomic_store(&cells[i].number, 0);
   atomic_store(&claimed, 0);
   atomic_store(&taken, 0);
-  pthread_t thread = start_on(cores[1], take);
+  pthread_t thread = start_on(cores[1], take, NULL);
   double start = bench_now_s();
   long seen = 0;
   for (long i = 0; i < RING_MESSAGES; ++i) {
@@ -183,7 +156,7 @@ static void* exchange_second(void* unused) {
 
 static double halo(void) {
   for (int i = 0; i < 2; ++i) atomic_store(&faces[i].number, 0);
-  pthread_t thread = start_on(cores[1], exchange_second);
+  pthread_t thread = start_on(cores[1], exchange_second, NULL);
   double start = bench_now_s();
   exchange_faces(0);
   double took = bench_now_s() - start;
@@ -223,7 +196,7 @@ static void* take_rows(void* unused) {
 
 static double wave(void) {
   for (int row = 0; row < ROWS; ++row) atomic_store(&numbers[row].number, 0);
-  pthread_t thread = start_on(cores[1], take_rows);
+  pthread_t thread = start_on(cores[1], take_rows, NULL);
   double number = 0, start = bench_now_s();
   for (int row = 0; row < ROWS; ++row) {
     numbers[row].data = number = work(number);

@@ -16,11 +16,10 @@
  * the best of these.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 
 #include "bench.h"
+#include "pinned.h"
 
 enum { MOST = 128, STAGES = 8, ROUNDS = 20000, REPEATS = 5 };
 
@@ -35,14 +34,6 @@ static int threads, radix, sums;
 static pthread_barrier_t begin;
 static double seconds[MOST];
 static int partner[MOST][STAGES][MOST], partners[MOST][STAGES], stages;
-
-static void pin(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  if (pthread_setaffinity_np(pthread_self(), sizeof set, &set))
-    fprintf(stderr, "cannot bind to core %d\n", core);
-}
 
 static inline void wait_for(atomic_long* flag, long value) {
   while (atomic_load_explicit(flag, memory_order_acquire) < value)

@@ -79,8 +79,9 @@ Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
     return kSuccess;
   }
   ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
-  // Progress would take a small message out of the ring, for the receive that follows to find elsewhere.
-  *flag = try_probe(&args) ||
+  // Progress would take a small message out of the ring, for the receive that follows to find elsewhere. That a sender
+  // has died is for after it: what it has sent before may still have to come.
+  *flag = msg::iprobe(args.self, source, args.context, tag, &args.status) ||
           test_after_progress(args.self, [&] { return try_probe(&args); });
   if (!*flag) return kSuccess;
   set_status(status, args.status);

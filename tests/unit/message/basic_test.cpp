@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "runtime/message/cell.h"
 #include "tests/unit/message/world.h"
 
 namespace mpc::msg::test {
@@ -24,9 +25,11 @@ std::vector<char> pattern(size_t bytes, int seed) {
   return data;
 }
 
-constexpr size_t kSizes[] = {0,    1,    8,    43,    44,     45,     104, 105,
-                             224,  225,  226,  256,   280,    281,    500, 1000,
-                             4096, 8192, 8193, 65536, 100000, 1 << 20};
+constexpr size_t kSizes[] = {
+    0,      1,    8,    43,   44,   45,           104,
+    105,    224,  225,  226,  256,  kInlineBytes, kInlineBytes + 1,
+    500,    1000, 4096, 8192, 8193, 65536,        100000,
+    1 << 20};
 
 TEST_P(Messages, OfEverySizeArriveWhole) {
   run(2, [&](job::Rank& me) {

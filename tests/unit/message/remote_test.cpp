@@ -4,13 +4,14 @@
 #include <mutex>
 #include <random>
 
+#include "runtime/message/cell.h"
 #include "tests/unit/message/world.h"
 
 namespace mpc::msg::test {
 namespace {
 
 // Sizes: nothing, eager, offered; see message.eager_limit.
-constexpr size_t kSizes[] = {0, 1, 44, 281, 4000, 8192, 8193, 100000};
+constexpr size_t kSizes[] = {0, 1, 44, kInlineBytes + 1, 4000, 8192, 8193, 100000};
 constexpr int kSizeCount = 8;
 
 std::vector<char> pattern(size_t bytes, int seed) {
