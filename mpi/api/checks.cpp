@@ -19,10 +19,6 @@ BoolSetting allows_aliasing(
 
 }  // namespace
 
-void store(Request* request, MPI_Request* out) noexcept {
-  *out = request != nullptr ? request->handle() : MPI_REQUEST_NULL;
-}
-
 namespace check {
 
 Err bad_null(const char* name) {

@@ -32,7 +32,10 @@ inline void store(Count value, int* out) noexcept {
   *out = value > INT_MAX || value < INT_MIN ? MPI_UNDEFINED : static_cast<int>(value);
 }
 inline void store(Count value, MPI_Count* out) noexcept { *out = value; }
-void store(Request* request, MPI_Request* out) noexcept;
+inline void store(Request* request, MPI_Request* out) noexcept {
+  *out = request != nullptr ? reinterpret_cast<MPI_Request>(request)  // its handle()
+                            : MPI_REQUEST_NULL;
+}
 
 namespace check {
 
@@ -95,11 +98,8 @@ inline Err comm(MPI_Comm handle, Comm** out, const RankState* state = nullptr) {
   return find(handle, out);
 }
 inline Err type(MPI_Datatype handle, const dt::Datatype** out) {
-  if (!is_predefined(handle) || handle == MPI_DATATYPE_NULL) return find(handle, out);
-  const dt::Datatype* found =
-      dt::predefined_at(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
-  if (found == nullptr) [[unlikely]]
-    return find(handle, out);  // makes the message
+  const dt::Datatype* found = dt::predefined_at(reinterpret_cast<uintptr_t>(handle));
+  if (found == nullptr) return find(handle, out);  // the user's, or wrong
   *out = found;
   return kSuccess;
 }
@@ -118,7 +118,14 @@ Err info_object(MPI_Info handle, Info** out);  // not MPI_INFO_NULL
 // `n`: number of elements of the type; -1: unknown. A null handle is no error where it stands for
 // no data, as in MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, ...), on which programs rely.
 inline Err committed(MPI_Datatype handle, const dt::Datatype** out, Count n = -1) {
-  if (Err error = type(handle, out)) [[unlikely]] {
+  // These are committed. Here, and not in type(), so that nothing more is asked of them.
+  const dt::Datatype* const found_at_once =
+      dt::predefined_at(reinterpret_cast<uintptr_t>(handle));
+  if (found_at_once != nullptr) [[likely]] {
+    *out = found_at_once;
+    return kSuccess;
+  }
+  if (Err error = find(handle, out)) [[unlikely]] {
     if (n != 0) return error;
     const dt::Datatype* found = *out;  // see find()
     const Err failed = type_of_nothing(error, handle, &found);
@@ -212,8 +219,10 @@ inline Err weights(const int* values, Count n, const char* name) {
 // A null buffer is MPI_BOTTOM; a predefined type there would mean address 0. MPI_IN_PLACE is
 // 1; calls that allow it pass no type.
 inline Err buffer(const void* address, Count n, const dt::Datatype* type) {
-  if (reinterpret_cast<uintptr_t>(address) > 1 || n == 0 || type == nullptr) [[likely]]
+  // The first condition alone, as compilers would compute all three.
+  if (reinterpret_cast<uintptr_t>(address) > 1) [[likely]]
     return kSuccess;
+  if (n == 0 || type == nullptr) return kSuccess;
   return address == MPI_IN_PLACE || type->is_predefined() ? bad_buffer(address, n)
                                                           : kSuccess;
 }

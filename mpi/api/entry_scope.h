@@ -32,7 +32,8 @@ class EntryScope {
         outer_(execution_.call()),
         function_(function) {
     execution_.set_call(function);
-    trace::begin(kCall, {trace::text(function)});
+    if (trace::enabled()) [[unlikely]]
+      note_begin(function);
   }
   ~EntryScope() {
     trace::end(kCall);
@@ -61,22 +62,26 @@ class EntryScope {
   // Each calls the error handler of its object. The result is the return value of the MPI function,
   // if the handler returns.
   int not_running() const { return refuse(function_); }
-  int fail(Err error) const {  // no object: MPI_COMM_SELF's handler
+  [[gnu::always_inline]] int fail(
+      Err error) const {  // no object: MPI_COMM_SELF's handler
     return report(function_, error);
   }
-  int fail(Err error, Comm* comm) const {  // null: as above
+  [[gnu::always_inline]] int fail(Err error, Comm* comm) const {  // null: as above
     return report(function_, error, comm);
   }
-  int fail(Err error, Win* win) const { return report(function_, error, win); }
-  int fail(Err error, File* file) const {  // null: MPI_FILE_NULL's handler
+  [[gnu::always_inline]] int fail(Err error, Win* win) const {
+    return report(function_, error, win);
+  }
+  [[gnu::always_inline]] int fail(Err error,
+                                  File* file) const {  // null: MPI_FILE_NULL's handler
     return report(function_, error, file);
   }
-  int fail(Err error, Session* session) const {
+  [[gnu::always_inline]] int fail(Err error, Session* session) const {
     return report(function_, error, session);
   }
   // For a call with an argument for the handler of the object that it creates, and of its own
   // errors.
-  int fail(Err error, Errhandler* handler) const {
+  [[gnu::always_inline]] int fail(Err error, Errhandler* handler) const {
     return report(function_, error, handler);
   }
   // The function is in the list but has no body yet.
@@ -84,6 +89,9 @@ class EntryScope {
 
  private:
   // Static, so that a scope stays in registers: no call needs its address.
+  [[gnu::cold, gnu::noinline]] static void note_begin(const char* function) {
+    trace::begin(kCall, {trace::text(function)});
+  }
   [[gnu::cold]] static int refuse(const char* function);
   [[gnu::cold]] static int report(const char* function, Err error);
   [[gnu::cold]] static int report(const char* function, Err error, Comm* comm);

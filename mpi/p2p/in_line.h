@@ -39,26 +39,48 @@ template <class Start>
                        });
 }
 
+// The general ways, which may wait. `peer`: in the communicator, not MPI_PROC_NULL.
+Err send_and_wait(const char* call, const msg::SendArgs& args, int peer, Comm& comm);
+Err receive_and_wait(const char* call, const msg::RecvArgs& args, Comm& comm,
+                     MPI_Status* status);
+
+// True: sent. `dest`: not MPI_PROC_NULL.
+[[gnu::always_inline]] inline bool send_if_small(const void* buffer, Count count,
+                                                 const dt::Datatype& type, int dest,
+                                                 int tag, Comm& comm) {
+  return type.is_contiguous() &&
+         msg::send_small(comm.self(), buffer, static_cast<size_t>(type.size() * count),
+                         comm.peer_world_rank(dest), {comm.context(), comm.rank()},
+                         tag);
+}
+
 [[gnu::always_inline]] inline Err blocking_send(const char* call, const void* buffer,
                                                 Count count, const dt::Datatype& type,
                                                 int dest, int tag, Comm& comm,
                                                 msg::Mode mode) {
-  if (dest == MPI_PROC_NULL) return kSuccess;
-  const P2pReason reason(call, "send", count, "to", dest, tag, comm);
-  const msg::Status status = msg::send(
-      comm.self(), send_args(buffer, count, type, dest, tag, comm, mode), reason);
-  return status.failed ? error_of(status) : kSuccess;
+  if (dest == MPI_PROC_NULL) [[unlikely]]
+    return kSuccess;
+  if (mode != msg::Mode::kSynchronous &&
+      send_if_small(buffer, count, type, dest, tag, comm)) [[likely]]
+    return kSuccess;
+  return send_and_wait(call, send_args(buffer, count, type, dest, tag, comm, mode),
+                       dest, comm);
 }
 
 // `source`: not MPI_PROC_NULL.
 [[gnu::always_inline]] inline Err receive_in(const char* call, void* buf, Count count,
                                              const dt::Datatype& type, int source,
                                              int tag, Comm& comm, MPI_Status* status) {
-  const P2pReason reason(call, "receive", count, "from", source, tag, comm);
-  const msg::Status result =
-      msg::recv(comm.self(), recv_args(buf, count, type, source, tag, comm), reason);
-  set_status(status, result);
-  return result.failed ? error_of(result) : kSuccess;
+  msg::Status result;
+  if (type.is_contiguous() &&
+      msg::recv_small(comm.self(), buf, static_cast<size_t>(type.size() * count),
+                      {comm.context(), source}, tag,
+                      status == MPI_STATUS_IGNORE ? nullptr : &result)) [[likely]] {
+    set_status(status, result);
+    return kSuccess;
+  }
+  return receive_and_wait(call, recv_args(buf, count, type, source, tag, comm), comm,
+                          status);
 }
 
 // `state`: of the caller's rank, which the entry point knows already.

@@ -27,6 +27,20 @@ Err start_now(Request* request, Request** out) {
 
 }  // namespace
 
+Err send_and_wait(const char* call, const msg::SendArgs& args, int peer, Comm& comm) {
+  const P2pReason reason(call, "send", args.count, "to", peer, args.tag, comm);
+  const msg::Status status = msg::send(comm.self(), args, reason);
+  return status.failed ? error_of(status) : kSuccess;
+}
+Err receive_and_wait(const char* call, const msg::RecvArgs& args, Comm& comm,
+                     MPI_Status* status) {
+  const P2pReason reason(call, "receive", args.count, "from", args.source_in_comm,
+                         args.tag, comm);
+  const msg::Status result = msg::recv_by_posting(comm.self(), args, reason);
+  set_status(status, result);
+  return result.failed ? error_of(result) : kSuccess;
+}
+
 // --- blocking -------------------------------------------------------------------------------
 
 Err send(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
@@ -62,8 +76,9 @@ Err sendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype,
   job::Rank& self = comm.self();
   // A message that leaves at once needs no posted receive beside it: then this is a send and a receive.
   if (source != MPI_PROC_NULL && dest != MPI_PROC_NULL &&
-      msg::send_at_once(self, send_args(sendbuf, sendcount, sendtype, dest, sendtag,
-                                        comm, msg::Mode::kStandard)))
+      (send_if_small(sendbuf, sendcount, sendtype, dest, sendtag, comm) ||
+       msg::send_at_once(self, send_args(sendbuf, sendcount, sendtype, dest, sendtag,
+                                         comm, msg::Mode::kStandard))))
     return receive_in("MPI_Sendrecv", recvbuf, recvcount, recvtype, source, recvtag,
                       comm, status);
   msg::Request receive;

@@ -17,8 +17,9 @@ inline constexpr size_t kCodes = abi::kLastType - abi::kFirstType + 1;
 extern const std::array<const Datatype*, kCodes> kByCode;
 }  // namespace detail
 
-inline const Datatype* predefined_at(uint32_t abi_code) noexcept {
-  const uint32_t at = abi_code - abi::kFirstType;  // below the first: a large number
+// `abi_code`: any number, as a handle's.
+inline const Datatype* predefined_at(uint64_t abi_code) noexcept {
+  const uint64_t at = abi_code - abi::kFirstType;  // below the first: a large number
   return at < detail::kCodes ? detail::kByCode[at] : nullptr;
 }
 

@@ -60,6 +60,8 @@ class AnswerTime {
     while (static_cast<int64_t>(__rdtsc() - sent) < wait_ticks_) {
     }
   }
+  // Has wait_before_look() waited, so that the answer is probably there now?
+  bool has_waited() const noexcept { return look_ == Look::kWaited; }
   // After the last look: the number of looks in vain before the message came, if it did.
   void note_end(int looks_in_vain, bool has_come) noexcept {
     if (look_ == Look::kWaited && looks_in_vain == 0) [[likely]] {

@@ -74,14 +74,40 @@ constexpr bool is_first(uint64_t word, uint64_t position) noexcept {
 // --- compact ----------------------------------------------------------------------------------
 inline constexpr unsigned kContextBits = 14, kSourceBits = 14, kTagBits = 16;
 constexpr bool fits_compact(const Key& key, size_t bytes) noexcept {
-  return bytes <= kCompactBytes && key.context >> kContextBits == 0 &&
-         static_cast<uint32_t>(key.source) >> kSourceBits == 0 &&
-         static_cast<uint32_t>(key.tag) >> kTagBits == 0;
+  return bytes <= kCompactBytes && (key.context >> kContextBits |
+                                    static_cast<uint32_t>(key.source) >> kSourceBits |
+                                    static_cast<uint32_t>(key.tag) >> kTagBits) == 0;
 }
 constexpr uint64_t compact_word(uint64_t position, const Key& key,
                                 size_t bytes) noexcept {
   return sequence_of(position) | uint64_t{bytes} << 16 | uint64_t{key.context} << 20 |
          static_cast<uint64_t>(key.source) << 34 | static_cast<uint64_t>(key.tag) << 48;
+}
+
+constexpr bool is_compact(uint64_t word) noexcept {
+  return (word >> 16 & 15) <= kCompactBytes;
+}
+constexpr uint32_t compact_bytes(uint64_t word) noexcept { return word >> 16 & 15; }
+
+// Which compact messages a receive takes: what their words are, apart from sequence and length.
+struct CompactPattern {
+  uint64_t value, mask;
+  constexpr bool matches(uint64_t word) const noexcept {
+    return ((word ^ value) & mask) == 0;
+  }
+};
+// `key`: of a receive, so with wildcards. One with larger numbers than a word has room for takes none.
+constexpr CompactPattern compact_pattern(const Key& key) noexcept {
+  constexpr uint64_t kContext = ((uint64_t{1} << kContextBits) - 1) << 20;
+  constexpr uint64_t kSource = ((uint64_t{1} << kSourceBits) - 1) << 34;
+  constexpr uint64_t kTag = ((uint64_t{1} << kTagBits) - 1) << 48;
+  constexpr uint64_t kNone = 0xf << 16;  // as no kind is 15
+  const bool any_source = key.source == kAnySource, any_tag = key.tag == kAnyTag;
+  const Key exact{key.context, any_source ? 0 : key.source, any_tag ? 0 : key.tag};
+  if (!fits_compact(exact, 0)) [[unlikely]]
+    return {kNone, kNone};
+  return {compact_word(0, exact, 0),
+          kContext | (any_source ? 0 : kSource) | (any_tag ? 0 : kTag)};
 }
 
 // --- others -----------------------------------------------------------------------------------

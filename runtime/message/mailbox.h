@@ -74,6 +74,9 @@ struct alignas(64) Mailbox {
   };
   // `more_follow`: probably; the line is not handed on before it is full.
   Sent push_inline(const Key& key, const void* data, size_t bytes, bool more_follow);
+  // Its two halves: a message that fits_compact(), in line (see mailbox_push.h), and any other one.
+  Sent push_compact(const Key& key, const void* data, size_t bytes, bool more_follow);
+  Sent push_cells(const Key& key, const void* data, size_t bytes);
   uint64_t push_pointer(CellKind kind, const Key& key,
                         Entry* entry);  // returns the ticket
   bool is_delegated() const noexcept {
@@ -141,7 +144,10 @@ struct alignas(64) Mailbox {
   void delegate() noexcept;
   // From now on the owner polls, unless one of its executions is parked. Caller: an
   // execution of the owner that may_poll(), and is not in park_until().
-  void start_polling() noexcept;
+  void start_polling() noexcept {
+    if (may_be_delegated.load(std::memory_order_relaxed)) [[unlikely]]
+      take_over();
+  }
   bool is_any_parked(std::memory_order order) const noexcept {
     return parked_others.load(order) != 0 || is_parking.load(order);
   }
@@ -187,6 +193,9 @@ struct alignas(64) Mailbox {
   std::atomic<const void*> next_line{
       nullptr};  // where our next message will be; a hint
   AnswerTime answer_time;
+  uint64_t last_cells =
+      1;  // of the last message that recv_small() has taken; under the
+          // lock
   unsigned empty_polls = 0;  // see relax(); a hint, main execution only
   std::atomic<unsigned> backlog_receives{0};  // see note_backlog(); a hint
   std::atomic<unsigned> sent_ahead{
@@ -214,6 +223,7 @@ struct alignas(64) Mailbox {
 
  private:
   void lock_slowly() noexcept;
+  void take_over() noexcept;  // for start_polling()
   struct Claimed {
     uint64_t position, end;
     bool delegated, was_full;
@@ -221,7 +231,6 @@ struct alignas(64) Mailbox {
   // `fills_line`: leaves the rest of its last line empty.
   Claimed claim(uint64_t count, bool fills_line);
   Claimed claim_slowly(uint64_t count, bool fills_line);
-  Sent push_cells(const Key& key, const void* data, size_t bytes);
   Sent sent(const Claimed& claimed) noexcept;
   PieceCell& piece(uint64_t position) noexcept;
   void publish(const Claimed& claimed, CellKind kind, const Key& key,

@@ -3,6 +3,7 @@
 
 #include "runtime/message/copy_scope.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/mailbox_push.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/short_wait.h"
 #include "runtime/message/work.h"
@@ -21,26 +22,6 @@ void Mailbox::lock_slowly() noexcept {
 }
 
 // --- senders ----------------------------------------------------------------------------------
-
-namespace {
-// Where a message of `count` cells ends: right after them, or at the end of its last line.
-constexpr uint64_t end_of(uint64_t position, uint64_t count, bool fills_line) noexcept {
-  const uint64_t end = position + count;
-  return fills_line ? (end + kCellsPerLine - 1) / kCellsPerLine * kCellsPerLine : end;
-}
-}  // namespace
-
-[[gnu::always_inline]] inline Mailbox::Claimed Mailbox::claim(uint64_t count,
-                                                              bool fills_line) {
-  uint64_t word = tail.load(std::memory_order_relaxed);
-  const uint64_t end = end_of(word >> 1, count, fills_line);
-  // Acquire pairs with the release in claim_slowly() or drain(): the cells' readers have finished.
-  if (end <= head_seen.load(std::memory_order_acquire) + kCells &&
-      tail.compare_exchange_strong(word, end << 1 | (word & kDelegated),
-                                   std::memory_order_relaxed)) [[likely]]
-    return {word >> 1, end, (word & kDelegated) != 0, false};
-  return claim_slowly(count, fills_line);
-}
 
 Mailbox::Claimed Mailbox::claim_slowly(uint64_t count, bool fills_line) {
   bool was_full = false;
@@ -101,28 +82,10 @@ void Mailbox::match_for_owner(uint64_t position) noexcept {
   work.run();
 }
 
-// The owner handles the message, or another thread does. From now on the receiver polls the next
-// cell: if we fetch its line for a moment, it is quickly ours again later. Not if it is the line
-// that the receiver is about to fetch.
-[[gnu::always_inline]] inline Mailbox::Sent Mailbox::sent(
-    const Claimed& claimed) noexcept {
-  if (claimed.delegated) match_for_owner(claimed.position);
-  const void* next = &cells[claimed.end % kCells];
-  if (claimed.end % kCellsPerLine == 0) prefetch_for_write(next);
-  return {ticket_of(claimed.position), next, claimed.was_full};
-}
-
 Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t bytes,
                                    bool more_follow) {
-  if (!fits_compact(key, bytes)) return push_cells(key, data, bytes);
-  const Claimed claimed = claim(1, false);
-  Cell& cell = cells[claimed.position % kCells];
-  small_copy(cell.payload, data, bytes);
-  // Release pairs with the acquire in drain().
-  cell.word.store(compact_word(claimed.position, key, bytes),
-                  std::memory_order_release);
-  if (!more_follow || claimed.end % kCellsPerLine == 0) hand_on(&cell);
-  return sent(claimed);
+  return fits_compact(key, bytes) ? push_compact(key, data, bytes, more_follow)
+                                  : push_cells(key, data, bytes);
 }
 
 // The cell at `position`, in which no message begins.
@@ -304,7 +267,11 @@ void Mailbox::drain(Work& work) noexcept {
     if (!is_first(word, at)) break;
     const Arrival message = read_first(word, cell);
     // More than one message has come, so the next ones are probably written by now.
-    if (at != start) __builtin_prefetch(&cells[(at + kCellsAhead) % kCells]);
+    if (at != start) {
+      __builtin_prefetch(&cells[(at + kCellsAhead) % kCells]);
+      if (message.cells == kCellsAhead)  // the next one, presumably of two lines, too
+        __builtin_prefetch(&cells[(at + kCellsAhead + kCellsPerLine) % kCells]);
+    }
     accept(message, at, work);
     at += message.cells;
     // A full ring's senders wait for room; do not make them wait until all of it is drained.
@@ -347,8 +314,7 @@ void Mailbox::delegate() noexcept {
   }
 }
 
-void Mailbox::start_polling() noexcept {
-  if (!may_be_delegated.load(std::memory_order_relaxed)) return;
+void Mailbox::take_over() noexcept {
   if (is_any_parked(std::memory_order_relaxed)) return;  // a hint, spares the rest
   may_be_delegated.store(false, std::memory_order_relaxed);
   // An execution that parks says so and then reads the flag; we clear the flag and then read

@@ -51,6 +51,19 @@ Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why)
 // Sends if that waits for nobody: a message that fits into the ring of a rank of this process. False: nothing
 // has been done. Switches: no.
 bool send_at_once(job::Rank& self, const SendArgs& args);
+// The commonest messages, with arguments that stay in registers and without a reason for reports: `bytes` bytes at
+// `data`, or up to `room` at `buffer`, without gaps, within the process.
+// False: nothing has been done; use send(), or recv_by_posting().
+//
+// `origin`: with the caller's rank in the communicator. Switches: if the receiver is far behind.
+bool send_small(job::Rank& self, const void* data, size_t bytes, int dest_world,
+                Origin origin, int tag);
+// Of a message that is there, or comes within a microsecond or two. `status`: may be null. Switches: no.
+bool recv_small(job::Rank& self, void* buffer, size_t room, Origin origin, int tag,
+                Status* status) noexcept;
+// recv() without trying recv_small() first.
+Status recv_by_posting(job::Rank& self, const RecvArgs& args,
+                       const sched::WaitReason& why);
 
 // --- progress and waiting -------------------------------------------------------------------
 // Drains the rank's own mailbox (and does other pending work). Cheap when there is nothing.

@@ -21,12 +21,23 @@ bool is_kept(Mailbox& mine, const Key& key) noexcept {
   return !mine.unexpected.empty() && mine.unexpected.find(key) != nullptr;
 }
 
+// A message is about to be there: if it is as long as the last one, its other lines come at the same time as
+// the first one, and not after it.
+inline void fetch_rest(const Mailbox& mine, uint64_t position) noexcept {
+  for (uint64_t i = kCellsPerLine; i < mine.last_cells; i += kCellsPerLine)
+    __builtin_prefetch(&mine.cells[(position + i) % kCells]);
+}
+
 // The oldest cell, as soon as it is published; null: it did not come soon, or other work
 // has to be done first. Caller: holds the lock.
-const Cell* look(Mailbox& mine, uint64_t position, bool is_patient) noexcept {
+[[gnu::always_inline]] inline const Cell* look(Mailbox& mine, uint64_t position,
+                                               bool is_patient) noexcept {
   constexpr int kLooks = 40;  // some 2 us: a pause takes about 50 ns
   const Cell& cell = mine.cells[position % kCells];
-  if (is_patient) mine.answer_time.wait_before_look();
+  if (is_patient) {
+    mine.answer_time.wait_before_look();
+    if (mine.answer_time.has_waited()) fetch_rest(mine, position);
+  }
   for (int i = 0;; ++i) {
     // Acquire pairs with the release of the publisher.
     if (is_first(cell.word.load(std::memory_order_acquire), position)) {
@@ -94,22 +105,43 @@ void describe(const Arrival& message, Status* status) noexcept {
   status->bytes = message.bytes;
 }
 
-bool receive_locked(Mailbox& mine, const RecvArgs& args, bool is_patient,
-                    Status* status) noexcept {
-  const Key key{args.context, args.source_in_comm, args.tag};
-  if (is_kept(mine, key)) return false;
+// A message of several cells, or one whose turn it may not be.
+[[gnu::noinline]] bool receive_longer(Mailbox& mine, const Cell& cell,
+                                      uint64_t position, char* buffer, size_t room,
+                                      const Key& key, Status* status) noexcept {
+  const Arrival message = read_first(cell.word.load(std::memory_order_relaxed), cell);
+  if (message.bytes > room || !may_take(mine, message, key)) return false;
+  mine.copy_out(message, position, buffer);
+  mine.last_cells = message.cells;
+  if (status != nullptr) describe(message, status);
+  // Release pairs with the acquire in claim(): the cells may be written again.
+  mine.head.store(position + message.cells, std::memory_order_release);
+  return true;
+}
+
+// What can be prepared before the message is there is: from then on each instruction delays it.
+[[gnu::always_inline]] inline bool receive_locked(Mailbox& mine, char* buffer,
+                                                  size_t room, const Key& key,
+                                                  bool is_patient,
+                                                  Status* status) noexcept {
+  if (is_kept(mine, key)) [[unlikely]]
+    return false;
+  const CompactPattern pattern = compact_pattern(key);
+  const bool is_only_receive = mine.posted.empty();
   const uint64_t position = mine.head.load(std::memory_order_relaxed);
   const Cell* cell = look(mine, position, is_patient);
   if (cell == nullptr) return false;
-  const Arrival message = read_first(cell->word.load(std::memory_order_relaxed), *cell);
   // An answer may follow: its line is fetched while this message is being processed.
   prefetch_for_write(mine.next_line.load(std::memory_order_relaxed));
-  if (message.bytes > args.type->size() * args.count || !may_take(mine, message, key))
-    return false;
-  mine.copy_out(message, position, static_cast<char*>(args.buffer));
-  describe(message, status);
-  // Release pairs with the acquire in claim(): the cells may be written again.
-  mine.head.store(position + message.cells, std::memory_order_release);
+  const uint64_t word = cell->word.load(std::memory_order_relaxed);
+  const uint32_t bytes = compact_bytes(word);
+  if (!is_only_receive || !is_compact(word) || !pattern.matches(word) || bytes > room)
+    return receive_longer(mine, *cell, position, buffer, room, key, status);
+  small_copy(buffer, cell->payload, bytes);
+  mine.last_cells = 1;
+  // Release pairs with the acquire in claim(): the cell may be written again.
+  mine.head.store(position + 1, std::memory_order_release);
+  if (status != nullptr) describe(read_first(word, *cell), status);
   return true;
 }
 
@@ -136,13 +168,14 @@ bool is_patient_alone(const Mailbox& mine) noexcept {
 
 // With other processes: waits only for a message of the rank's
 // own process. No thread polls the network meanwhile.
-[[gnu::cold]] bool is_patient_within(Mailbox& mine, ContextId context,
-                                     int source) noexcept {
+[[gnu::noinline]] bool is_patient_within(Mailbox& mine, ContextId context,
+                                         int source) noexcept {
   return is_main(mine, sched::Execution::self()) && sched::spinning_pays_within() &&
          !mine.outside.may_come_from_outside(mine, context, source);
 }
 
-bool is_patient_for(Mailbox& mine, ContextId context, int source) noexcept {
+[[gnu::always_inline]] inline bool is_patient_for(Mailbox& mine, ContextId context,
+                                                  int source) noexcept {
   return is_patient_alone(mine) ||
          (g_has_outside && is_patient_within(mine, context, source));
 }
@@ -170,11 +203,16 @@ bool has_other_work(const Mailbox& mine) noexcept {
 
 }  // namespace
 
-bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept {
-  if (!args.type->is_contiguous() || has_other_work(mine)) return false;
-  const bool is_patient = is_patient_for(mine, args.context, args.source_in_comm);
+[[gnu::flatten]] bool recv_small(job::Rank& self, void* buffer, size_t room,
+                                 Origin origin, int tag, Status* status) noexcept {
+  Mailbox& mine = mailbox_of(self);
+  if (has_other_work(mine)) [[unlikely]]
+    return false;
+  const Key key{origin.context(), origin.source(), tag};
+  const bool is_patient = is_patient_for(mine, key.context, key.source);
   return look_under_lock(mine, is_patient, [&]() noexcept {
-    return receive_locked(mine, args, is_patient, status);
+    return receive_locked(mine, static_cast<char*>(buffer), room, key, is_patient,
+                          status);
   });
 }
 

@@ -12,11 +12,9 @@
 
 namespace mpc::msg {
 
-// True: received, and *status is filled. False: nothing has changed, post the receive.
-// Switches: no.
-bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept;
+// recv_small() of message.h is the receive.
 
-// The same for a probe; `may_wait`: else it looks once. True: *status describes the oldest message, which
+// The same for a probe. `may_wait`: else it looks once. True: *status describes the oldest message, which
 // stays in the ring: the receive that mostly follows finds it there, and copies it once. False: look for it
 // among all messages. Switches: no.
 bool quick_probe(Mailbox& mine, const Key& key, bool may_wait, Status* status) noexcept;

@@ -94,10 +94,19 @@ void start_recv(job::Rank& self, Request& request, const RecvArgs& args) {
 }
 
 Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why) {
+  const auto room = static_cast<size_t>(args.type->size() * args.count);
+  if (Status status; args.type->is_contiguous() &&
+                     recv_small(self, args.buffer, room,
+                                {args.context, args.source_in_comm}, args.tag, &status))
+    return status;
+  return recv_by_posting(self, args, why);
+}
+
+Status recv_by_posting(job::Rank& self, const RecvArgs& args,
+                       const sched::WaitReason& why) {
   Mailbox& mine = mailbox_of(self);
-  Status status;
-  if (quick_receive(mine, args, &status)) return status;
-  if (g_has_outside && quick_receive_from_process(mine, args, &status)) return status;
+  if (Status status; g_has_outside && quick_receive_from_process(mine, args, &status))
+    return status;
   BlockingOperation blocking(BlockingOperation::kReceive);
   post(mine, blocking.op(), args);
   blocking.wait(self, mine, why);

@@ -72,6 +72,18 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
+// Context and source of a key, in one register.
+class Origin {
+ public:
+  constexpr Origin(ContextId context, int source) noexcept
+      : bits_(uint64_t{context} | uint64_t{static_cast<uint32_t>(source)} << 32) {}
+  constexpr ContextId context() const noexcept { return static_cast<ContextId>(bits_); }
+  constexpr int source() const noexcept { return static_cast<int>(bits_ >> 32); }
+
+ private:
+  uint64_t bits_;
+};
+
 struct Operation;
 // The copy of a receive as a piece of background work.
 struct BackgroundCopy : sched::ProgressItem {

@@ -3,9 +3,11 @@
 #include "base/settings.h"
 #include "base/trace.h"
 #include "runtime/datatype/footprint.h"
+#include "runtime/datatype/predefined.h"
 #include "runtime/message/copy_scope.h"
 #include "runtime/message/losses.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/mailbox_push.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/remote.h"
 #include "runtime/message/routes.h"
@@ -109,6 +111,19 @@ void note_ahead(Mailbox& mine, unsigned messages) noexcept {
   return to.push_inline(key_of(args), packed, bytes, more_follow);
 }
 
+[[gnu::always_inline]] inline Mailbox::Sent push_to(Mailbox& to, const Key& key,
+                                                    const void* data, size_t bytes,
+                                                    bool more_follow) {
+  return fits_compact(key, bytes) ? to.push_compact(key, data, bytes, more_follow)
+                                  : to.push_cells(key, data, bytes);
+}
+
+void note_pushed(Mailbox& mine, const Mailbox::Sent& sent) noexcept {
+  mine.next_line.store(sent.next_line, std::memory_order_relaxed);  // a hint
+  if (sent.was_full) [[unlikely]]
+    note_ahead(mine, kMostAhead);
+}
+
 // This function and send_now() are in one piece with their callers: each call would save and restore more
 // registers than it has work.
 [[gnu::always_inline]] inline uint64_t push_small(Mailbox& mine, Mailbox& to,
@@ -116,11 +131,9 @@ void note_ahead(Mailbox& mine, unsigned messages) noexcept {
                                                   bool more_follow) {
   const Mailbox::Sent sent =
       args.type->is_contiguous()
-          ? to.push_inline(key_of(args), args.buffer, bytes, more_follow)
+          ? push_to(to, key_of(args), args.buffer, bytes, more_follow)
           : push_packed(to, args, bytes, more_follow);
-  mine.next_line.store(sent.next_line, std::memory_order_relaxed);  // a hint
-  if (sent.was_full) [[unlikely]]
-    note_ahead(mine, kMostAhead);
+  note_pushed(mine, sent);
   return sent.ticket;
 }
 
@@ -245,6 +258,22 @@ size_t bytes_of(const SendArgs& args) noexcept {
   return static_cast<size_t>(args.type->size() * args.count);
 }
 
+// To a rank that does not look at its ring. False: the message goes by the ring nevertheless.
+[[gnu::noinline]] bool deliver_small(Mailbox& mine, Mailbox& to, const void* data,
+                                     size_t bytes, int dest_world, Origin origin,
+                                     int tag) {
+  const SendArgs args{data,
+                      static_cast<Count>(bytes),
+                      dt::predefined_at(dt::abi::kByte),
+                      dest_world,
+                      origin.context(),
+                      tag,
+                      origin.source(),
+                      Mode::kStandard};
+  uint64_t ticket = 0;
+  return deliver_direct(mine, to, args, bytes, ticket);
+}
+
 }  // namespace
 
 size_t remote::eager_limit() noexcept {
@@ -306,6 +335,27 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
   }
   blocking.wait(self, mine, why);
   return blocking.op().status;
+}
+
+bool send_small(job::Rank& self, const void* data, size_t bytes, int dest_world,
+                Origin origin, int tag) {
+  Mailbox* const found = find_mailbox(dest_world);
+  if (found == nullptr) [[unlikely]]
+    return false;
+  if (bytes > kInlineBytes || bytes > static_cast<size_t>(s_eager_limit.get()))
+      [[unlikely]]
+    return false;
+  Mailbox& to = *found;
+  Mailbox& mine = mailbox_of(self);
+  const Key key{origin.context(), origin.source(), tag};
+  if (!to.is_delegated() ||
+      !deliver_small(mine, to, data, bytes, dest_world, origin, tag)) [[likely]] {
+    note_pushed(mine, push_to(to, key, data, bytes, false));
+    mine.answer_time.note_sent();
+  }
+  if (mine.sent_ahead.load(std::memory_order_relaxed) >= kMostAhead) [[unlikely]]
+    give_way(mine);
+  return true;
 }
 
 bool send_at_once(job::Rank& self, const SendArgs& args) {
