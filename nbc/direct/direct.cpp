@@ -1,5 +1,8 @@
 #include "nbc/direct/direct.h"
 
+#include <memory>
+#include <type_traits>
+
 #include "base/trace.h"
 #include "nbc/direct/at_place.h"
 #include "nbc/direct/blocks.h"
@@ -27,7 +30,8 @@ bool fits(size_t bytes, Limit which) noexcept {
          bytes <= static_cast<size_t>(limit(which, true));
 }
 
-bool fill_plain(Post& post, const Call& call, size_t bytes, Limit which) noexcept {
+[[gnu::always_inline]] inline bool fill_plain(Post& post, const Call& call,
+                                              size_t bytes, Limit which) noexcept {
   if (!fits(bytes, which)) return false;
   copy_bytes(post.data, call.send, bytes);
   return true;
@@ -79,58 +83,63 @@ bool fill_uneven(Post& post, const Call& call, int blocks) {
   }
 }
 
-// The posts of one exchange.
+// The posts of one exchange. Passed by value, in two registers: whoever has its address keeps it in memory.
 class Posts {
  public:
-  Posts(Team& team, uint64_t exchange) noexcept : team_(team), turn_(exchange & 1) {}
-  int count() const noexcept { return team_.size(); }
-  Post& operator[](int member) const noexcept {
-    return team_.place(member).posts[turn_];
-  }
+  Posts(const Team& team, uint64_t exchange) noexcept
+      : places_(team.places()),
+        count_(team.size()),
+        turn_(static_cast<int>(exchange & 1)) {}
+  int count() const noexcept { return count_; }
+  Post& operator[](int member) const noexcept { return place(member).posts[turn_]; }
   const unsigned char* data(int member) const noexcept {
     return static_cast<const unsigned char*>((*this)[member].source);
   }
+  bool is_shown(int member, uint64_t round) const noexcept {
+    return (*this)[member].round.load(std::memory_order_seq_cst) >= round;
+  }
+  Sleeper& sleeper(int member) const noexcept { return place(member).sleeper; }
 
  private:
-  Team& team_;
-  const size_t turn_;
+  Place& place(int member) const noexcept { return *places_[member]; }
+
+  const std::unique_ptr<Place>* places_;
+  int count_, turn_;
 };
+static_assert(std::is_trivially_copyable_v<Posts> && sizeof(Posts) == 16);
 
 // As Actor::exchange_posts(), where the argument is.
-[[gnu::always_inline]] inline void show_and_see(Team& team, int member,
-                                                const Posts& posts, uint64_t round,
-                                                job::Rank& self,
+[[gnu::always_inline]] inline void show_and_see(const Posts posts, int member,
+                                                uint64_t round, job::Rank& self,
                                                 const sched::WaitReason& why) {
   // What another core is about to show is mostly there within 100 ns.
   constexpr int kLooks = 40;
   posts[member].round.store(round, std::memory_order_seq_cst);
-  const auto is_shown = [&](int m) {
-    return posts[m].round.load(std::memory_order_seq_cst) >= round;
-  };
-  bool all_there = true;
-  for (int m = 0; m < posts.count() && all_there; ++m) all_there = is_shown(m);
-  for (int m = 0; m < posts.count(); ++m) {
-    if (m == member) continue;
-    if (all_there) {
-      team.place(m).sleeper.wake();
-      continue;
-    }
+  const int count = posts.count();
+  int m = 0;
+  while (m < count && posts.is_shown(m, round)) ++m;
+  if (m == count) {  // all are there
+    for (m = 0; m < count; ++m)
+      if (m != member) posts.sleeper(m).wake();
+    return;
+  }
+  for (; m < count; ++m) {
     int looks = 0;
-    while (!is_shown(m) && ++looks < kLooks) {
+    while (!posts.is_shown(m, round) && ++looks < kLooks) {
     }
     if (looks == kLooks)
-      wait_for_flag(posts[m].round, round, team.place(member).sleeper, self, why);
+      wait_for_flag(posts[m].round, round, posts.sleeper(member), self, why);
   }
 }
 
-bool all_say(const Posts& posts, uint64_t key) noexcept {
+bool all_say(Posts posts, uint64_t key) noexcept {
   for (int m = 0; m < posts.count(); ++m)
     if (posts[m].key != key) return false;
   return true;
 }
 
 // Reduces elements [first, first + n) of all members.
-void reduce(const Posts& posts, const Call& call, Count first, Count n) {
+void reduce(Posts posts, const Call& call, Count first, Count n) {
   const size_t offset = static_cast<size_t>(first) * call.element_bytes;
   fold(
       call.op, posts.count(), [&](int m) { return posts.data(m) + offset; }, call.recv,
@@ -138,7 +147,7 @@ void reduce(const Posts& posts, const Call& call, Count first, Count n) {
 }
 
 // The elements that this member gets.
-void reduce_part(const Posts& posts, const Call& call, int member) {
+void reduce_part(Posts posts, const Call& call, int member) {
   Count first = 0, n = call.count / posts.count();
   if (call.part == nullptr) {
     first = n * member;
@@ -149,14 +158,14 @@ void reduce_part(const Posts& posts, const Call& call, int member) {
   if (n != 0) reduce(posts, call, first, n);
 }
 
-void take_blocks(const Posts& posts, const Call& call, size_t offset) {
+void take_blocks(Posts posts, const Call& call, size_t offset) {
   auto* to = static_cast<unsigned char*>(call.recv);
   for (int m = 0; m < posts.count(); ++m, to += call.recv_step)
     copy_bytes(to, posts.data(m) + offset, call.send_block);
 }
 
 // As move_uneven(). Returns the member whose data were too long, or -1.
-int take_uneven(const Posts& posts, const Call& call, int member) {
+int take_uneven(Posts posts, const Call& call, int member) {
   int truncated_by = -1;
   const bool is_gather = call.coll == Coll::kAllgatherv;
   const int blocks = is_gather ? 1 : posts.count(), mine = is_gather ? 0 : member;
@@ -179,7 +188,7 @@ int take_uneven(const Posts& posts, const Call& call, int member) {
 }
 
 // As above.
-int take(const Posts& posts, const Call& call, int member) {
+int take(Posts posts, const Call& call, int member) {
   switch (call.coll) {
     case Coll::kAllreduce:
       reduce(posts, call, 0, call.count);
@@ -204,7 +213,7 @@ int take(const Posts& posts, const Call& call, int member) {
 }
 
 // A place that has more than fits into its room shows none of it.
-bool is_anything_hidden(const Posts& posts, const Call& call) noexcept {
+bool is_anything_hidden(Posts posts, const Call& call) noexcept {
   if (call.coll != Coll::kAllgatherv && call.coll != Coll::kAlltoallv) return false;
   for (int m = 0; m < posts.count(); ++m)
     if (posts[m].source == nullptr) return true;
@@ -228,7 +237,7 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
   const uint64_t key = key_of(call);
   mine.key = key;
   mine.source = mine.data;
-  show_and_see(team, member, posts, exchange * kRounds, self, why);
+  show_and_see(posts, member, exchange * kRounds, self, why);
   if (!all_say(posts, key)) [[unlikely]]
     return complain_alone(team, member, self, why);
   if (is_anything_hidden(posts, call)) [[unlikely]]

@@ -119,6 +119,7 @@ class Team {
   // Each member has a place of its own: member m has place m.
   bool is_spread() const noexcept { return largest_place_ == 1; }
   Place& place(int p) noexcept { return *places_[static_cast<size_t>(p)]; }
+  const std::unique_ptr<Place>* places() const noexcept { return places_.data(); }
   bool has_stages() const noexcept { return stage_count_ != 0; }
   size_t stage_count() const noexcept { return stage_count_; }
   int largest_group() const noexcept {

@@ -28,7 +28,7 @@ void Sleeper::disarm() noexcept {
   }
 }
 
-void Sleeper::wake() noexcept {
+void Sleeper::wake_armed() noexcept {
   uintptr_t who = who_.load(std::memory_order_seq_cst);  // partner: arm()
   for (;;) {
     if (who == 0) return;

@@ -22,9 +22,12 @@ class Sleeper {
   void arm(sched::Execution& waiter) noexcept;
   void disarm() noexcept;
   // Caller: after a seq_cst store to the flag.
-  void wake() noexcept;
+  void wake() noexcept {
+    if (who_.load(std::memory_order_seq_cst) != 0) wake_armed();  // partner: arm()
+  }
 
  private:
+  void wake_armed() noexcept;
   // The execution's address; its lowest bit: a kernel thread, which may exit after its wait.
   // kWaking: a thread is about to unpark that kernel thread.
   static constexpr uintptr_t kKernelThread = 1, kWaking = 2;
