@@ -267,11 +267,7 @@ void Mailbox::drain(Work& work) noexcept {
     if (!is_first(word, at)) break;
     const Arrival message = read_first(word, cell);
     // More than one message has come, so the next ones are probably written by now.
-    if (at != start) {
-      __builtin_prefetch(&cells[(at + kCellsAhead) % kCells]);
-      if (message.cells == kCellsAhead)  // the next one, presumably of two lines, too
-        __builtin_prefetch(&cells[(at + kCellsAhead + kCellsPerLine) % kCells]);
-    }
+    if (at != start) __builtin_prefetch(&cells[(at + kCellsAhead) % kCells]);
     accept(message, at, work);
     at += message.cells;
     // A full ring's senders wait for room; do not make them wait until all of it is drained.
