@@ -18,8 +18,10 @@ function(mpc_layer name)
   target_compile_options(mpc_${name} PRIVATE ${MPC_WARNINGS} -ftls-model=initial-exec
                          -fvisibility=hidden -fvisibility-inlines-hidden)
   if(arg_SMALL_OBJECTS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # "rep stos", which gcc clears objects of more than 128 bytes with, takes as long as a small call.
-    target_compile_options(mpc_${name} PRIVATE -mmemset-strategy=unrolled_loop:256:noalign,libcall:-1:noalign)
+    # "rep stos", which gcc clears objects of more than 128 bytes with, takes as long as a small call. And a load of two
+    # neighbours that were stored one by one waits until both stores have reached the cache.
+    target_compile_options(mpc_${name} PRIVATE
+      -mmemset-strategy=unrolled_loop:256:noalign,libcall:-1:noalign -fno-tree-slp-vectorize)
   endif()
   foreach(dep IN LISTS deps)
     if(TARGET mpc_${dep})  # a layer without a CMakeLists.txt is not there yet
