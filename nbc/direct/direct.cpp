@@ -222,22 +222,20 @@ bool is_anything_hidden(Posts posts, const Call& call) noexcept {
 
 }  // namespace
 
-Outcome run(Team& team, int member, job::Rank& self, const Call& call,
-            const sched::WaitReason& why) {
+namespace {
+
+// `me` has begun this collective.
+[[gnu::noinline]] Outcome run_alone(Team& team, int member, job::Rank& self,
+                                    const sched::WaitReason& why) {
   Member& me = team.member(member);
-  me.call = &call;
-  ++me.epoch;
-  const uint64_t exchange = ++me.exchanges;
-  me.way = Member::kBothWays;
-  const Posts posts(team, exchange);
-  if (!team.is_spread() || team.has_stages() || call.decide != nullptr ||
-      trace::enabled() || !fill(posts[member], team, call))
-    return run_at_place(team, member, self, why);
+  const Call& call = *me.call;
+  const Posts posts(team, me.exchanges);
   Post& mine = posts[member];
+  if (!fill(mine, team, call)) return run_at_place(team, member, self, why);
   const uint64_t key = key_of(call);
   mine.key = key;
   mine.source = mine.data;
-  show_and_see(posts, member, exchange * kRounds, self, why);
+  show_and_see(posts, member, me.exchanges * kRounds, self, why);
   if (!all_say(posts, key)) [[unlikely]]
     return complain_alone(team, member, self, why);
   if (is_anything_hidden(posts, call)) [[unlikely]]
@@ -245,6 +243,22 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
   const int truncated_by = take(posts, call, member);
   me.done_by_all = me.epoch - 1;  // all members have arrived at this one
   return {nullptr, false, truncated_by, -1};
+}
+
+}  // namespace
+
+// Has no frame: the stack of a rank that waits among hundreds is in no cache when it goes on.
+Outcome run(Team& team, int member, job::Rank& self, const Call& call,
+            const sched::WaitReason& why) {
+  Member& me = team.member(member);
+  me.call = &call;
+  ++me.epoch;
+  ++me.exchanges;
+  me.way = Member::kBothWays;
+  if (!team.is_spread() || team.has_stages() || call.decide != nullptr ||
+      trace::enabled())
+    return run_at_place(team, member, self, why);
+  return run_alone(team, member, self, why);
 }
 
 const char* describe(const Team& team, const Call& call) noexcept {

@@ -100,7 +100,10 @@ template <class Policy>
     Policy own = policy;  // the other one stays in registers
     return wait_for_outside(self, mine, own, why);
   }
-  if (spin_until(mine, policy)) return policy.settle(mine);
+  // A rank whose core has others to run does not poll; and if senders match for it, no message waits in its ring,
+  // whose lines are not looked at then.
+  if ((mine.may_be_polling() || sched::may_spin()) && spin_until(mine, policy))
+    return policy.settle(mine);
   rest_until_end(self, mine, policy, why);
 }
 
