@@ -39,8 +39,4 @@ Err make_error_of_outcome(const nbc::direct::Outcome& outcome, const char* name)
 
 bool is_direct_on() noexcept { return is_on.get() && !is_checking(); }
 
-bool may_go_direct(const Comm& comm) noexcept {
-  return is_direct_on() && comm.has_team();
-}
-
 }  // namespace mpc::mpi

@@ -18,7 +18,7 @@ bool is_direct_on() noexcept;
 
 // All members get the same answer, which depends on the setting and on where they live. Members of
 // several processes use schedules, whose messages can leave a process.
-bool may_go_direct(const Comm& comm) noexcept;
+inline bool may_go_direct(const Comm& comm) noexcept { return comm.goes_direct(); }
 
 [[gnu::cold]] Err make_error_of_outcome(const nbc::direct::Outcome& outcome,
                                         const char* name);

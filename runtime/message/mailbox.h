@@ -72,11 +72,8 @@ struct alignas(64) Mailbox {
                     // other one sends
     bool was_full;  // the receiver is behind by the length of the ring
   };
-  // `more_follow`: probably; the line is not handed on before it is full.
+  // `more_follow`: probably; the line is not handed on before it is full. In mailbox_push.h.
   Sent push_inline(const Key& key, const void* data, size_t bytes, bool more_follow);
-  // Its two halves: a message that fits_compact(), in line (see mailbox_push.h), and any other one.
-  Sent push_compact(const Key& key, const void* data, size_t bytes, bool more_follow);
-  Sent push_cells(const Key& key, const void* data, size_t bytes);
   uint64_t push_pointer(CellKind kind, const Key& key,
                         Entry* entry);  // returns the ticket
   bool is_delegated() const noexcept {
@@ -193,9 +190,8 @@ struct alignas(64) Mailbox {
   std::atomic<const void*> next_line{
       nullptr};  // where our next message will be; a hint
   AnswerTime answer_time;
-  uint64_t last_cells =
-      1;  // of the last message that recv_small() has taken; under the
-          // lock
+  // Of the last message that recv_small() has taken; under the lock.
+  uint64_t last_cells = 1;
   unsigned empty_polls = 0;  // see relax(); a hint, main execution only
   std::atomic<unsigned> backlog_receives{0};  // see note_backlog(); a hint
   std::atomic<unsigned> sent_ahead{
@@ -231,6 +227,9 @@ struct alignas(64) Mailbox {
   // `fills_line`: leaves the rest of its last line empty.
   Claimed claim(uint64_t count, bool fills_line);
   Claimed claim_slowly(uint64_t count, bool fills_line);
+  // A message that fits_compact(), in line; any other one.
+  Sent push_compact(const Key& key, const void* data, size_t bytes, bool more_follow);
+  Sent push_cells(const Key& key, const void* data, size_t bytes);
   Sent sent(const Claimed& claimed) noexcept;
   PieceCell& piece(uint64_t position) noexcept;
   void publish(const Claimed& claimed, CellKind kind, const Key& key,

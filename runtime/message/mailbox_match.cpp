@@ -82,12 +82,6 @@ void Mailbox::match_for_owner(uint64_t position) noexcept {
   work.run();
 }
 
-Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t bytes,
-                                   bool more_follow) {
-  return fits_compact(key, bytes) ? push_compact(key, data, bytes, more_follow)
-                                  : push_cells(key, data, bytes);
-}
-
 // The cell at `position`, in which no message begins.
 PieceCell& Mailbox::piece(uint64_t position) noexcept {
   auto& piece = reinterpret_cast<PieceCell&>(cells[position % kCells]);

@@ -55,4 +55,12 @@ constexpr uint64_t end_of(uint64_t position, uint64_t count, bool fills_line) no
   return sent(claimed);
 }
 
+[[gnu::always_inline]] inline Mailbox::Sent Mailbox::push_inline(const Key& key,
+                                                                 const void* data,
+                                                                 size_t bytes,
+                                                                 bool more_follow) {
+  return fits_compact(key, bytes) ? push_compact(key, data, bytes, more_follow)
+                                  : push_cells(key, data, bytes);
+}
+
 }  // namespace mpc::msg

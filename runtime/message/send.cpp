@@ -111,13 +111,6 @@ void note_ahead(Mailbox& mine, unsigned messages) noexcept {
   return to.push_inline(key_of(args), packed, bytes, more_follow);
 }
 
-[[gnu::always_inline]] inline Mailbox::Sent push_to(Mailbox& to, const Key& key,
-                                                    const void* data, size_t bytes,
-                                                    bool more_follow) {
-  return fits_compact(key, bytes) ? to.push_compact(key, data, bytes, more_follow)
-                                  : to.push_cells(key, data, bytes);
-}
-
 void note_pushed(Mailbox& mine, const Mailbox::Sent& sent) noexcept {
   mine.next_line.store(sent.next_line, std::memory_order_relaxed);  // a hint
   if (sent.was_full) [[unlikely]]
@@ -131,7 +124,7 @@ void note_pushed(Mailbox& mine, const Mailbox::Sent& sent) noexcept {
                                                   bool more_follow) {
   const Mailbox::Sent sent =
       args.type->is_contiguous()
-          ? push_to(to, key_of(args), args.buffer, bytes, more_follow)
+          ? to.push_inline(key_of(args), args.buffer, bytes, more_follow)
           : push_packed(to, args, bytes, more_follow);
   note_pushed(mine, sent);
   return sent.ticket;
@@ -350,7 +343,7 @@ bool send_small(job::Rank& self, const void* data, size_t bytes, int dest_world,
   const Key key{origin.context(), origin.source(), tag};
   if (!to.is_delegated() ||
       !deliver_small(mine, to, data, bytes, dest_world, origin, tag)) [[likely]] {
-    note_pushed(mine, push_to(to, key, data, bytes, false));
+    note_pushed(mine, to.push_inline(key, data, bytes, false));
     mine.answer_time.note_sent();
   }
   if (mine.sent_ahead.load(std::memory_order_relaxed) >= kMostAhead) [[unlikely]]

@@ -7,6 +7,8 @@
 
 #include <vector>
 
+#include "runtime/message/match_queue.h"
+
 namespace mpc::msg {
 namespace {
 
@@ -51,6 +53,28 @@ TEST(Cells, WhatDoesNotFitIsNotCompact) {
   EXPECT_FALSE(fits_compact({0, -1, 0}, 8));
   EXPECT_FALSE(fits_compact({0, 0, 1 << 16}, 8));
   EXPECT_FALSE(fits_compact({0, 0, -3}, 8));
+}
+
+// One comparison decides as matches() does.
+TEST(Cells, APatternMatchesTheCompactMessagesOfItsReceive) {
+  const ContextId contexts[] = {0, 1, 5, (1u << 14) - 1, 1u << 14, ~0u};
+  const int sources[] = {kAnySource, 0, 1, 7, (1 << 14) - 1, 1 << 14, 0x7fffffff};
+  const int tags[] = {kAnyTag, 0, 1, 9, (1 << 16) - 1, 1 << 16, 0x7fffffff};
+  std::vector<Key> keys;
+  for (const ContextId context : contexts)
+    for (const int source : sources)
+      for (const int tag : tags) keys.push_back({context, source, tag});
+  for (const Key& message : keys) {
+    if (!fits_compact(message, 8)) continue;  // nor do wildcards
+    for (const uint64_t position : kPositions) {
+      const uint64_t word = compact_word(position, message, position % 9);
+      EXPECT_TRUE(is_compact(word));
+      EXPECT_EQ(compact_bytes(word), position % 9);
+      for (const Key& receive : keys)
+        ASSERT_EQ(compact_pattern(receive).matches(word), matches(receive, message))
+            << receive.context << ' ' << receive.source << ' ' << receive.tag;
+    }
+  }
 }
 
 TEST(Cells, AnyOtherMessageSaysWhatItsSenderHasSaid) {
