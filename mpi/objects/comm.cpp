@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/traffic.h"
 #include "mpi/objects/errhandler.h"
-#include "mpi/objects/go_direct.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/info.h"
 #include "mpi/objects/job_uses.h"
@@ -118,7 +117,6 @@ Comm::Comm(job::Rank& owner, const Spec& spec)
   if (job::neighbours::has_others(map)) [[unlikely]]
     find_processes(map, spec.reserve);
   has_team_ = !is_inter_ && is_in_one_process() && size_ > 1;
-  goes_direct_ = has_team_ && is_direct_on();
   if (traffic::is_watched()) name_counted_senders(*this);
 }
 

@@ -126,8 +126,6 @@ class Comm final : public Object {
   // True if the members can do collectives without messages: there are several, of one group and
   // in one process. All members get the same answer.
   bool has_team() const noexcept { return has_team_; }
-  // For may_go_direct(): it has a team, and settings say nothing else. Constant, so that a collective asks once.
-  bool goes_direct() const noexcept { return goes_direct_; }
   // The team that they share for that; found or created at the first use.
   // Caller: in a blocking collective, of which a rank has one at a time.
   nbc::direct::Team& team() {
@@ -182,7 +180,7 @@ class Comm final : public Object {
   job::Rank* self_;
   int rank_, size_, remote_size_;
   bool is_inter_ = false, is_low_group_ = false;
-  bool has_team_ = false, goes_direct_ = false;
+  bool has_team_ = false;
   msg::ContextId context_, local_context_;
   const int* peers_;
   std::atomic<uint32_t> collectives_{0}, persistents_{0};

@@ -39,4 +39,16 @@ Err make_error_of_outcome(const nbc::direct::Outcome& outcome, const char* name)
 
 bool is_direct_on() noexcept { return is_on.get() && !is_checking(); }
 
+namespace detail {
+
+constinit std::atomic<int8_t> g_is_on_for_ranks{-1};
+
+bool ask_for_ranks() noexcept {
+  const bool is_on_now = is_direct_on();
+  g_is_on_for_ranks.store(is_on_now ? 1 : 0, std::memory_order_relaxed);
+  return is_on_now;
+}
+
+}  // namespace detail
+
 }  // namespace mpc::mpi

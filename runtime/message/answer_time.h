@@ -5,7 +5,7 @@
 //            to write it, and two journeys of the line follow instead of one. A rank that has just
 //            sent a message and now receives mostly waits for the answer, which cannot arrive
 //            before the line of the question has travelled: until then this rank does not look.
-// Users:     runtime/message: send() notes the time, quick_receive() waits and learns.
+// Users:     runtime/message: send() notes the time, recv_small() waits and learns.
 // Threads:   note_sent() any execution of the rank; the rest under the mailbox's lock.
 // See also:  docs/design/0003-mailbox.md, section "Whose line it is".
 //

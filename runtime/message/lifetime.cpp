@@ -112,7 +112,7 @@ void free_all_mailboxes() {
 void create_mailbox(job::Rank& rank) {
   Mailbox& mailbox = own_mailbox(rank.world_rank);
   mailbox.owner.store(&rank, std::memory_order_relaxed);  // read by itself, or compared
-  // Forever, so that quick_receive() is not used, which reports no matches.
+  // Forever, so that recv_small() is not used, which reports no matches.
   if (traffic::is_watched()) mailbox.wanted.fetch_add(1, std::memory_order_relaxed);
   std::atomic_ref(rank.mailbox)
       .store(&mailbox, std::memory_order_relaxed);  // see notify()

@@ -57,7 +57,7 @@ struct alignas(64) Mailbox {
     if (!try_lock()) [[unlikely]]
       lock_slowly();
   }
-  // Is another thread in lock_now()? quick_receive(), which
+  // Is another thread in lock_now()? recv_small(), which
   // holds the lock for longer, then gives way.
   bool is_wanted() const noexcept {
     return wanted.load(std::memory_order_relaxed) != 0;

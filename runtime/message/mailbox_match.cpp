@@ -14,7 +14,7 @@ namespace mpc::msg {
 
 void Mailbox::lock_slowly() noexcept {
   ShortWait wait;
-  wanted.fetch_add(1, std::memory_order_relaxed);  // a hint for quick_receive()
+  wanted.fetch_add(1, std::memory_order_relaxed);  // a hint for recv_small()
   do {
     wait.once();
   } while (!try_lock());

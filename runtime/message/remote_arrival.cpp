@@ -147,7 +147,7 @@ bool Endpoint::lock(Peer& peer, Mailbox& mailbox) noexcept {
     peer.wanted->wanted.fetch_sub(1, std::memory_order_relaxed);
     peer.wanted = nullptr;
   } else if (!is_locked && peer.wanted == nullptr) {
-    mailbox.wanted.fetch_add(1, std::memory_order_relaxed);  // see quick_receive()
+    mailbox.wanted.fetch_add(1, std::memory_order_relaxed);  // see recv_small()
     peer.wanted = &mailbox;
   }
   return is_locked;
