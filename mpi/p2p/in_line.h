@@ -39,11 +39,6 @@ template <class Start>
                        });
 }
 
-// The general ways, which may wait. `peer`: in the communicator, not MPI_PROC_NULL.
-Err send_and_wait(const char* call, const msg::SendArgs& args, int peer, Comm& comm);
-Err receive_and_wait(const char* call, const msg::RecvArgs& args, Comm& comm,
-                     MPI_Status* status);
-
 // True: sent. `dest`: not MPI_PROC_NULL.
 [[gnu::always_inline]] inline bool send_if_small(const void* buffer, Count count,
                                                  const dt::Datatype& type, int dest,
@@ -63,8 +58,11 @@ Err receive_and_wait(const char* call, const msg::RecvArgs& args, Comm& comm,
   if (mode != msg::Mode::kSynchronous &&
       send_if_small(buffer, count, type, dest, tag, comm)) [[likely]]
     return kSuccess;
-  return send_and_wait(call, send_args(buffer, count, type, dest, tag, comm, mode),
-                       dest, comm);
+  // The general way, which may wait.
+  const P2pReason reason(call, "send", count, "to", dest, tag, comm);
+  const msg::Status status = msg::send(
+      comm.self(), send_args(buffer, count, type, dest, tag, comm, mode), reason);
+  return status.failed ? error_of(status) : kSuccess;
 }
 
 // `source`: not MPI_PROC_NULL.
@@ -79,8 +77,12 @@ Err receive_and_wait(const char* call, const msg::RecvArgs& args, Comm& comm,
     set_status(status, result);
     return kSuccess;
   }
-  return receive_and_wait(call, recv_args(buf, count, type, source, tag, comm), comm,
-                          status);
+  // The general way, which may wait.
+  const P2pReason reason(call, "receive", count, "from", source, tag, comm);
+  result = msg::recv_by_posting(comm.self(),
+                                recv_args(buf, count, type, source, tag, comm), reason);
+  set_status(status, result);
+  return result.failed ? error_of(result) : kSuccess;
 }
 
 // `state`: of the caller's rank, which the entry point knows already.

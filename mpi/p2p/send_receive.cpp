@@ -27,20 +27,6 @@ Err start_now(Request* request, Request** out) {
 
 }  // namespace
 
-Err send_and_wait(const char* call, const msg::SendArgs& args, int peer, Comm& comm) {
-  const P2pReason reason(call, "send", args.count, "to", peer, args.tag, comm);
-  const msg::Status status = msg::send(comm.self(), args, reason);
-  return status.failed ? error_of(status) : kSuccess;
-}
-Err receive_and_wait(const char* call, const msg::RecvArgs& args, Comm& comm,
-                     MPI_Status* status) {
-  const P2pReason reason(call, "receive", args.count, "from", args.source_in_comm,
-                         args.tag, comm);
-  const msg::Status result = msg::recv_by_posting(comm.self(), args, reason);
-  set_status(status, result);
-  return result.failed ? error_of(result) : kSuccess;
-}
-
 // --- blocking -------------------------------------------------------------------------------
 
 Err send(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,

@@ -102,7 +102,7 @@ template <class Policy>
   }
   // A rank whose core has others to run does not poll; and if senders match for it, no message waits in its ring,
   // whose lines are not looked at then.
-  if ((sched::may_spin() || mine.may_be_polling()) && spin_until(mine, policy))
+  if ((mine.may_be_polling() || sched::may_spin()) && spin_until(mine, policy))
     return policy.settle(mine);
   rest_until_end(self, mine, policy, why);
 }
