@@ -168,6 +168,7 @@ bool is_patient_alone(const Mailbox& mine) noexcept {
 
 // With other processes: waits only for a message of the rank's
 // own process. No thread polls the network meanwhile.
+// Not [[gnu::cold]]: gcc would move all that follows in recv_small() apart, too.
 [[gnu::noinline]] bool is_patient_within(Mailbox& mine, ContextId context,
                                          int source) noexcept {
   return is_main(mine, sched::Execution::self()) && sched::spinning_pays_within() &&

@@ -3,7 +3,8 @@
 //
 // Role:      holds the mailbox's lock while it looks, so that between the arrival of a message
 //            and the user's buffer there is one copy and no queue, operation or exchange.
-// Users:     runtime/message/receive.cpp, before anything is posted or taken out of the ring.
+// Users:     recv_small() of message.h (here: what it shares with probes): mpi/p2p and recv(), before anything is
+//            posted; quick_probe(): runtime/message/receive.cpp, before anything is taken out of the ring.
 // Threads:   any execution of the rank; only one that may_poll() waits.
 // See also:  docs/design/0003-mailbox.md, section "Quick receive".
 
@@ -12,9 +13,7 @@
 
 namespace mpc::msg {
 
-// recv_small() of message.h is the receive.
-
-// The same for a probe. `may_wait`: else it looks once. True: *status describes the oldest message, which
+// As recv_small(), for a probe. `may_wait`: else it looks once. True: *status describes the oldest message, which
 // stays in the ring: the receive that mostly follows finds it there, and copies it once. False: look for it
 // among all messages. Switches: no.
 bool quick_probe(Mailbox& mine, const Key& key, bool may_wait, Status* status) noexcept;
