@@ -3,8 +3,8 @@
 //
 // Role:      holds the mailbox's lock while it looks, so that between the arrival of a message
 //            and the user's buffer there is one copy and no queue, operation or exchange.
-// Users:     recv_small() of message.h (here: what it shares with probes): mpi/p2p and recv(), before anything is
-//            posted; quick_probe(): runtime/message/receive.cpp, before anything is taken out of the ring.
+// Users:     runtime/message/receive.cpp, before anything is taken out of the ring. The receive itself, which shares
+//            all this with probes, is recv_small() of message.h.
 // Threads:   any execution of the rank; only one that may_poll() waits.
 // See also:  docs/design/0003-mailbox.md, section "Quick receive".
 
